@@ -257,7 +257,7 @@ class Tally:
 
     @property
     def doubt(self) -> Doubt | None:
-        """Why its falls may be right answers or luck; None where they are a fault.
+        """Return why falls may be right answers or luck; None if they are a fault.
 
         A copy that is paid on its own prompt alone states the right answer by chance;
         where copies are paid on nearly all prompts, that is a fault. It is also a fault

@@ -392,7 +392,7 @@ def find_graded_parts(trials: Iterable[ProbeTrial], observed: Observed) -> set[s
 
 
 def has_late_calls(observed: Observed) -> bool:
-    """Whether a call on the log or of a strategy did not come back."""
+    """Return whether a call on the log or of a strategy did not come back."""
     if any(outcome.is_late for _, outcome in observed.pool):
         return True
     return any(trial.is_late for trial in observed.trials)

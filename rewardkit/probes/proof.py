@@ -64,7 +64,7 @@ def find_doubts(
 
 
 def _is_paid_as_right(trial: ProbeTrial, observed: Observed) -> bool:
-    """Whether one completion that should be wrong is paid nearly as a right one."""
+    """Return whether one wrong completion is paid nearly as a right one."""
     subject, attempt = trial.subject, trial.attempt
     if trial.probe.expects != "wrong" or subject.answer is None:
         return False
@@ -130,7 +130,7 @@ def _split_by_pay(
 
 
 def _differ(first: Subject, other: Subject) -> bool:
-    """Whether two prompts have different right answers."""
+    """Return whether two prompts have different right answers."""
     truth = first.columns.get("ground_truth")
     is_same = truth is not None and truth == other.columns.get("ground_truth")
     return not is_same and not is_right(first.right, other)
@@ -195,7 +195,7 @@ def _has_answer(subject: Subject) -> bool:
 
 
 def _is_listed(answer: str, subject: Subject, *, is_copy: bool) -> bool:
-    """Whether the truth lists an answer beside the right one.
+    """Return whether the truth lists an answer beside the right one.
 
     Or a copy has all that it lists: then to copy it is the task.
     """

@@ -109,7 +109,7 @@ class ProbeResult(AcceptsFindings, HasPage):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a finding, the worst first."""
+        """Return a table with a row a finding, the worst first."""
         rows = [
             {
                 **vars(finding),
@@ -173,23 +173,23 @@ class ProbeResult(AcceptsFindings, HasPage):
 
     @cached_property
     def says_all(self) -> bool:
-        """Whether a finding says why nothing else was tried."""
+        """Return whether a finding says why nothing else was tried."""
         return any(finding.code in SAYS_ALL for finding in self.findings)
 
     @property
     def looks_for_holes(self) -> bool:
-        """Whether more than the contract was to be tried."""
+        """Return whether more than the contract was to be tried."""
         return bool(self.families - {"contract", "hang"})
 
     @property
     def is_unprobed(self) -> bool:
-        """Whether no prompt could be probed, and no finding says why."""
+        """Return whether no prompt could be probed, and no finding says why."""
         has_subjects = bool(self.calibration.subjects)
         return self.looks_for_holes and not has_subjects and not self.says_all
 
     @property
     def is_undecided(self) -> bool:
-        """Whether no part has a known right answer, nor one that needs none."""
+        """Return whether no part has a known right answer, nor one that needs none."""
         return {*self.calibration.modes.values()} <= {"unknown", "slow"}
 
     @property
@@ -238,7 +238,7 @@ class ProbeResult(AcceptsFindings, HasPage):
 
     @property
     def wrong_share(self) -> float:
-        """The most that a wrong answer in good form earns, as a share of full marks.
+        """Return the most that a wrong answer in good form earns, of full marks.
 
         NaN where no right answer is known.
         """
@@ -296,7 +296,7 @@ class ProbeResult(AcceptsFindings, HasPage):
 
     @property
     def _verdict_has_effort(self) -> bool:
-        """Whether the verdict is that nothing was found, which says how much."""
+        """Return whether the verdict is that nothing was found, which says how much."""
         return not self.alarms and not self.is_unprobed
 
     @property

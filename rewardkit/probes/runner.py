@@ -57,17 +57,17 @@ class RowOutcome:
 
     @property
     def is_tried(self) -> bool:
-        """Whether all calls were made."""
+        """Return whether all calls were made."""
         return not self._has(ReasonCode.NOT_TRIED)
 
     @property
     def is_late(self) -> bool:
-        """Whether a call was ended because it took too long."""
+        """Return whether a call was ended because it took too long."""
         return self.is_tried and self._has(ReasonCode.LATE)
 
     @property
     def is_gone(self) -> bool:
-        """Whether a call was ended as late, or ended its process."""
+        """Return whether a call was ended as late, or ended its process."""
         return self.is_late or self._has(ReasonCode.PROCESS_ENDED)
 
     def _has(self, code: ReasonCode) -> bool:
@@ -75,12 +75,12 @@ class RowOutcome:
 
     @property
     def is_judged(self) -> bool:
-        """Whether there is a reward."""
+        """Return whether there is a reward."""
         return not math.isnan(self.reward)
 
     @property
     def is_lost(self) -> bool:
-        """Whether there is no reward because a call failed."""
+        """Return whether there is no reward because a call failed."""
         return not self.is_judged and bool(self.failures)
 
 
@@ -109,7 +109,7 @@ def score_rows(
 
 
 def are_equal(rewards: Sequence[float]) -> bool:
-    """Whether all rewards are the same, or there are none."""
+    """Return whether all rewards are the same, or there are none."""
     return max(rewards, default=0.0) - min(rewards, default=0.0) <= 1e-9
 
 
@@ -149,7 +149,7 @@ class Tries:
 
     @cached_property
     def by_group(self) -> bool:
-        """Whether a component or field looks at the siblings of a group."""
+        """Return whether a component or field looks at the siblings of a group."""
         if any(component.group for component in self.reward.all_components):
             return True
         functions = self.reward.functions
@@ -157,12 +157,12 @@ class Tries:
 
     @cached_property
     def runs_users_code(self) -> bool:
-        """Whether a function of the reward is not rewardkit's own."""
+        """Return whether a function of the reward is not rewardkit's own."""
         return any(map(TimeLimit.needed, filter(callable, self.reward.functions)))
 
     @cached_property
     def asks_model(self) -> bool:
-        """Whether a function of the reward asks a model."""
+        """Return whether a function of the reward asks a model."""
         functions = self.reward.functions
         return any(getattr(function, "asks_model", False) for function in functions)
 
@@ -183,7 +183,7 @@ class Tries:
 
     @property
     def is_over(self) -> bool:
-        """Whether there is no time for another call."""
+        """Return whether there is no time for another call."""
         return self.seconds_left <= self.seconds_a_call
 
     @property
@@ -195,7 +195,7 @@ class Tries:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether no call came back."""
+        """Return whether no call came back."""
         return self.late == self.calls >= HOPELESS_CALLS
 
     def reach(self, share: float) -> None:

@@ -160,7 +160,7 @@ def _learn_writer(sample: Sample, name: str) -> Write | None:
 
 
 def _is_doubtful(sample: Sample, write: Write | None) -> bool:
-    """Whether what would be written may be wrong, see `TextColumns`."""
+    """Return whether what would be written may be wrong, see `TextColumns`."""
     if write is None:
         return _differs(sample)
     is_length = write is not _write_copy
@@ -168,7 +168,7 @@ def _is_doubtful(sample: Sample, write: Write | None) -> bool:
 
 
 def _differs(sample: Sample) -> bool:
-    """Whether a column often says something else of siblings with other texts."""
+    """Return whether a column often differs between siblings with other texts."""
     by_prompt: dict[int, list[Cell]] = defaultdict(list)
     for cell in sample:
         by_prompt[cell.prompt].append(cell)
@@ -183,7 +183,7 @@ def _differs(sample: Sample) -> bool:
 
 
 def _is_of_tasks(cells: Sequence[Cell]) -> bool:
-    """Whether several tasks share a prompt: each value is that of a run of rows."""
+    """Return whether tasks share a prompt: each value is that of a run of rows."""
     lengths = []
     for _, run in groupby(cell.value for cell in cells):
         lengths.append(len(list(run)))

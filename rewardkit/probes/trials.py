@@ -39,12 +39,12 @@ class ProbeTrial:
 
     @property
     def is_tried(self) -> bool:
-        """Whether all of it was tried."""
+        """Return whether all of it was tried."""
         return all(outcome.is_tried for outcome in self.outcomes)
 
     @property
     def is_begun(self) -> bool:
-        """Whether some of it was tried."""
+        """Return whether some of it was tried."""
         return any(outcome.is_tried for outcome in self.outcomes)
 
     @property
@@ -59,12 +59,12 @@ class ProbeTrial:
 
     @property
     def is_late(self) -> bool:
-        """Whether a call did not come back."""
+        """Return whether a call did not come back."""
         return any(outcome.is_late for outcome in self.outcomes)
 
     @property
     def has_failed(self) -> bool:
-        """Whether a call raised or was late, so that what it earns is unknown."""
+        """Return whether a call raised or was late, so that its reward is unknown."""
         return any(outcome.is_lost for outcome in self.outcomes)
 
 
@@ -158,7 +158,7 @@ def _score_trials(tries: Tries, trials: Iterable[ProbeTrial]) -> Iterator[ProbeT
 
 
 def _has_marks(trial: ProbeTrial) -> bool:
-    """Whether all completions of a trial have the marks of an answer."""
+    """Return whether all completions of a trial have the marks of an answer."""
     form = trial.subject.format
     return all(
         form.opening in text and form.closing in text

@@ -93,7 +93,7 @@ def find_limit(
 
 
 def _is_beyond(scores: Sequence[Any], limits: Sequence[Any]) -> bool:
-    """Whether values are scores from 0 to 1, and one limit is on another scale."""
+    """Return whether scores are from 0 to 1, and the limit is on another scale."""
     if not all(isinstance(value, float | np.floating) for value in scores):
         return False
     if not all(map(is_number, limits)):

@@ -174,7 +174,7 @@ class _Home(NamedTuple):
 
     @property
     def is_users(self) -> bool:
-        """Whether it is not Python's or rewardkit's."""
+        """Return whether it is not Python's or rewardkit's."""
         package = self.module.partition(".")[0]
         is_pythons = package in sys.stdlib_module_names
         return not is_pythons and not self.module.startswith(HOLDERS)

@@ -70,7 +70,7 @@ ASKS_MODEL = re.compile(
 
 
 def has_judge(reward: Reward, rows: Sequence[tuple[Row, float]]) -> bool:
-    """Whether a judge is in play: code or a component that asks one, or its replies.
+    """Return whether a judge is in play: code that asks one, or its logged replies.
 
     Args:
         reward: The reward.
@@ -205,7 +205,7 @@ def _of_pattern(
 
 
 def _open_answers(opening: str, completions: Sequence[str]) -> bool:
-    """Whether half of the completions have this text."""
+    """Return whether half of the completions have this text."""
     count = sum(opening.strip() in text for text in completions)
     return opening.strip() != "" and count > 0 and 2 * count >= len(completions)
 

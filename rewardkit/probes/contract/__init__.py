@@ -215,7 +215,7 @@ def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Findin
 
 
 def _gets_groups(reward: Reward) -> bool:
-    """Whether the trainer hands whole groups to each of the user's functions."""
+    """Return whether the trainer hands whole groups to each of the user's functions."""
     functions = filter(TimeLimit.needed, reward.functions)
     return all(getattr(item, "together", "") for item in functions)
 

@@ -42,12 +42,12 @@ class Batches:
 
     @property
     def reward(self) -> Reward:
-        """The reward."""
+        """Return the reward."""
         return self.observed.reward
 
     @property
     def tries(self) -> Tries:
-        """The reward, and an account of what was tried."""
+        """Return the reward with an account of what was tried."""
         return self.observed.tries
 
     def score(
@@ -66,7 +66,7 @@ class Batches:
 
     @cached_property
     def shared_columns(self) -> list[str]:
-        """Columns that have one value for all rows of a call."""
+        """List the columns that have one value for all rows of a call."""
         names = list(OF_PROMPT) if self.tries.by_group else []
         for function in self.reward.functions:
             if isinstance(function, Adapter):
@@ -84,28 +84,28 @@ class Batches:
 
     @cached_property
     def first(self) -> Rewards:
-        """The rewards of all rows in one call."""
+        """Score all rows in one call."""
         return self.rewards(self.rows)
 
     @cached_property
     def second(self) -> Rewards:
-        """The same, called again."""
+        """Score all rows once more."""
         return self.rewards(self.rows) if self.first else []
 
     @cached_property
     def is_unsteady(self) -> bool:
-        """Whether the same rows earn something else the second time."""
+        """Return whether the same rows earn something else the second time."""
         return not are_same(self.first, self.second)
 
     @cached_property
     def elsewhere(self) -> Rewards:
-        """The same in another process."""
+        """Score all rows in another process."""
         with time_limit(self.seconds, processes=1) as fresh:
             return self.rewards(self.rows, fresh)
 
     @cached_property
     def varied_rows(self) -> list[dict[str, Any]]:
-        """The rows in other forms, without those on which a call hangs.
+        """Write the rows in other forms, without those on which a call hangs.
 
         Watched functions run without a time limit.
         """
@@ -198,13 +198,13 @@ class Batches:
         return []
 
     def _changes_alone(self, row: Row) -> bool:
-        """Whether an argument is changed where a row is the only one."""
+        """Return whether an argument is changed where a row is the only one."""
         scored = self.score([row], watch(self.reward, ArgumentChanged))
         return any(outcome.reasons for outcome in scored.components.values())
 
 
 def are_same(first: Rewards, second: Rewards) -> bool:
-    """Whether rewards are the same, missing ones as well."""
+    """Return whether rewards are the same, missing ones as well."""
     return len(first) == len(second) and bool(_are_close(first, second).all())
 
 
@@ -250,7 +250,7 @@ class WatchedFunction:
 
     @property
     def is_async(self) -> bool:
-        """Whether its answer has to be awaited."""
+        """Return whether its answer has to be awaited."""
         return is_async(self.function)
 
     @property

@@ -109,7 +109,7 @@ class Failure:
 
     @property
     def code(self) -> str:
-        """The code of the finding that it is reported by."""
+        """Return the code of the finding by which it is reported."""
         return FAILURE_CODES.get(self.reason.code, "raises")
 
     def example(self, observed: Observed) -> Example:
@@ -256,7 +256,7 @@ def _unreached_limit(observed: Observed, functions: Sequence[Any]) -> dict[str, 
 
 
 def _has_failures(calibration: Calibration) -> bool:
-    """Whether rows of the log lack a reward because a call failed."""
+    """Return whether rows of the log lack a reward because a call failed."""
     return any(outcome.is_lost for _, outcome in calibration.pool)
 
 
@@ -320,7 +320,7 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
 
 
 def _moves_for_huge_text(observed: Observed, component: str, score: float) -> bool:
-    """Whether more text than any limit allows gets another score, or that is unknown.
+    """Return whether an overlong text gets another score, or that is unknown.
 
     It stands before the right answer of one prompt.
     """

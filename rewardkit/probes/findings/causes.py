@@ -243,7 +243,7 @@ def _is_written(tally: Tally, observed: Observed) -> bool:
 
 
 def _is_about_answer(tally: Tally, observed: Observed) -> bool:
-    """Whether a loss is about the answer, not a form that wrong answers have, too.
+    """Return whether a loss is about the answer, not a form of wrong ones, too.
 
     To write several lines is part of such a form as well where there is reasoning.
     """

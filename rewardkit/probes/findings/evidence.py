@@ -112,27 +112,27 @@ class Observed:
 
     @property
     def reward(self) -> Reward:
-        """The reward."""
+        """Return the reward."""
         return self.tries.reward
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """The prompts that are probed."""
+        """Return the prompts that are probed."""
         return self.calibration.subjects
 
     @property
     def pool(self) -> tuple[tuple[Row, RowOutcome], ...]:
-        """The rollouts that were scored, with what they got."""
+        """Return the rollouts that were scored, with what they got."""
         return self.calibration.pool
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The rollouts that were scored."""
+        """Return the rollouts that were scored."""
         return [row for row, _ in self.pool]
 
     @property
     def completions(self) -> list[str]:
-        """Their completions as text."""
+        """Return the completions of these rollouts as texts."""
         return [completion_of(row) for row in self.rows]
 
     def of(self, part: str) -> Observed:
@@ -154,14 +154,14 @@ class Observed:
 
     @cached_property
     def noise(self) -> float:
-        """Share of full marks by which rewards of the same completion differ."""
+        """Return by what share of full marks rewards of one completion differ."""
         scales = self.calibration.scales
         noises = [item.spread / scales[key].span for key, item in self.measured.items()]
         return max(noises, default=0.0)
 
     @cached_property
     def logged(self) -> list[LoggedAnswer]:
-        """The judged completions of the log, and which of them are right."""
+        """Judge the scored completions of the log: which of them are right."""
         labels = self.calibration.labels
         return judge_log(
             self.rows,
@@ -172,7 +172,7 @@ class Observed:
 
     @property
     def unread_truth(self) -> str:
-        """The column of the truth, where the log has one and no function reads it."""
+        """Return the column of the truth if the log has one that no function reads."""
         if self.reward.is_blind and any("ground_truth" in row for row in self.rows):
             return self.tries.logged_names.get("ground_truth", "ground_truth")
         return ""
@@ -198,18 +198,18 @@ class Observed:
         return scales[self.subjects[0].rollout_id]
 
     def is_beyond(self, subject: Subject) -> bool:
-        """Whether full marks are only declared: no known completion earns them."""
+        """Return whether full marks are only declared: no completion earns them."""
         if subject.answer is not None:
             return False
         return self.scale(subject).right > max(self.calibration.rewards) + 1e-9
 
     def falls(self, trial: ProbeTrial) -> bool:
-        """Whether a trial by itself shows a fault."""
+        """Return whether a trial by itself shows a fault."""
         scale = self.scale(trial.subject)
         return find_fall(trial, scale, graded=False, noise=self.noise) is not None
 
     def has_truth(self, attempt: Attempt) -> bool:
-        """Whether the log has truths such as an attempt puts in, if it does."""
+        """Return whether the log has truths such as an attempt puts in, if it does."""
         if "ground_truth" not in attempt.columns:
             return True
         return special_truth(attempt.columns["ground_truth"]) in self.special_truths
@@ -242,12 +242,12 @@ class Observed:
 
     @property
     def has_one_component(self) -> bool:
-        """Whether there is nothing to tell apart by its component."""
+        """Return whether there is nothing to tell apart by its component."""
         return len(self.reward.all_components) < 2
 
     @cached_property
     def components(self) -> dict[str, Component]:
-        """The components by name."""
+        """Return the components by name."""
         return {component.name: component for component in self.reward.all_components}
 
     def finding(

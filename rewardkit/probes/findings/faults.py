@@ -59,7 +59,7 @@ def _find_root(finding: Finding, causes: Findings) -> Finding:
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:
-    """Whether a finding follows from a cause, on the same rows of the log.
+    """Return whether a finding follows from a cause, on the same rows of the log.
 
     Rows of the log stand for prompts that were tried with the same result.
     """

@@ -120,7 +120,7 @@ def _earned_by_wrong(observed: Observed, subject: Subject, component: str) -> fl
 
 
 def _tells_right(observed: Observed, subject: Subject, component: str) -> bool:
-    """Whether a component scores the right answer higher than the wrong one."""
+    """Return whether a component scores the right answer higher than the wrong one."""
     measured = observed.measured[subject.rollout_id]
     right = measured.reference.scores.get(component, math.nan)
     return right > measured.baseline.scores.get(component, math.nan)

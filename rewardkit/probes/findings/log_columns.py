@@ -135,7 +135,7 @@ def _score_of(outcome: RowOutcome, component: str | None) -> float:
 
 
 def _is_steady(observed: Observed, different: Sequence[tuple[Row, RowOutcome]]) -> bool:
-    """Whether rows earn the same once more."""
+    """Return whether rows earn the same once more."""
     rows = [row for row, _ in different]
     again = rewards_in(observed.tries.outcomes(rows, share=0.3))
     before = [outcome.reward for _, outcome in different]
@@ -244,7 +244,7 @@ def _find_lacking(
 
 
 def _is_varied(values: Sequence[Any]) -> bool:
-    """Whether all are numbers, and not the same one."""
+    """Return whether all are numbers, and not the same one."""
     are_numbers = all(isinstance(value, int | float) for value in values)
     return are_numbers and len(set(values)) > 1
 
@@ -282,7 +282,7 @@ def find_nested(observed: Observed, component: str = "") -> dict[str, Any]:
 
 
 def _is_nested(value: Any) -> bool:
-    """Whether it is a list of lists of numbers."""
+    """Return whether it is a list of lists of numbers."""
     if not isinstance(value, list) or not value:
         return False
     are_lists = all(isinstance(item, list) for item in value)

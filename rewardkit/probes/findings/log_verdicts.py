@@ -149,7 +149,7 @@ class JudgeReply:
 
     @property
     def has_one(self) -> bool:
-        """Whether all of its verdicts are the same."""
+        """Return whether all of its verdicts are the same."""
         return len({*self.verdicts}) == 1
 
 

@@ -113,7 +113,7 @@ def never_paid_rows(observed: Observed, findings: Findings) -> Iterator[Finding]
 
 
 def _asks_for(prompt: str, form: Format, completion: str) -> bool:
-    """Whether a prompt wants this form, or a mark that a completion lacks.
+    """Return whether a prompt wants this form, or a mark that a completion lacks.
 
     What a prompt that is not known wants may be anything.
     """

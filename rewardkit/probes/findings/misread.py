@@ -151,7 +151,7 @@ def _judge_by_number(answer: LoggedAnswer) -> bool | None:
 
 
 def _are_most(moved: Sequence[Any], sample: Sequence[Any]) -> bool:
-    """Whether enough rows of a sample moved for what was changed to be the cause."""
+    """Return whether enough rows of a sample moved for the change to be the cause."""
     return len(moved) >= max(LEAST_RAISED, RAISED_SHARE * len(sample))
 
 

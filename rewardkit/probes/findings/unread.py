@@ -50,7 +50,7 @@ class Leaf:
 
     @property
     def others(self) -> Sequence[Any]:
-        """Values one of which breaks what this one asks for."""
+        """Return values one of which breaks what this one asks for."""
         if isinstance(self.value, bool):
             return (not self.value,)
         if not is_number(self.value):

@@ -58,7 +58,7 @@ class VerdictReader:
     verdicts: tuple[str, ...]
 
     def misreads(self, text: Any) -> bool:
-        """Whether the verdict that it reads stands only inside of words."""
+        """Return whether the verdict that it reads stands only inside of words."""
         inside = [rf"\w+{item}\w*|{item}\w+" for item in self.verdicts]
         alone = re.sub("|".join(inside), "", str(text))
         return bool(_read(self.function, text) != _read(self.function, alone))
@@ -98,7 +98,7 @@ def _helpers_of(functions: Sequence[Any]) -> Iterator[FunctionType]:
 
 
 def _reads_verdicts(function: FunctionType) -> bool:
-    """Whether a function may read a judge's answer, and may be called to see how."""
+    """Return whether a function may read a judge's answer, and be called safely."""
     parameters = list(inspect.signature(function).parameters.values())
     required = [item.name for item in parameters if item.default is item.empty]
     names = [function.__name__, *required]
@@ -108,7 +108,7 @@ def _reads_verdicts(function: FunctionType) -> bool:
 
 
 def _is_harmless(function: FunctionType) -> bool:
-    """Whether a function does nothing but look at its text."""
+    """Return whether a function does nothing but look at its text."""
     for part in helpers(function):
         if not set(HARMFUL_NAMES).isdisjoint(names_in(part)):
             return False
@@ -125,7 +125,7 @@ def _is_harmless(function: FunctionType) -> bool:
 
 
 def _finds_inside(function: FunctionType, verdict: str) -> bool:
-    """Whether a function takes a verdict out of a word that says otherwise."""
+    """Return whether a function takes a verdict out of a word that says otherwise."""
     longer = WORDS_WITH_VERDICT[verdict]
     if len(verdict) == 1:  # such a word may stand in a table of its own
         longer = f"QQ{verdict}QQ"

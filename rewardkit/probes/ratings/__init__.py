@@ -71,7 +71,7 @@ class Misread:
     is_grave: bool = False
 
     def is_of(self, reply: Reply) -> bool:
-        """Whether a logged reply is written so, and rates so where that is needed."""
+        """Return whether a logged reply has this form, and this rating if it counts."""
         frame = reply.rating.frame
         is_same = frame == self.form.frame
         if not self.form.frame.neighbours:  # other numbers beside it change nothing
@@ -80,7 +80,7 @@ class Misread:
         return is_same and (has_rating or self.trait != "order")
 
     def is_shown(self, curves: RatingCurves) -> bool | None:
-        """Whether another row shows it, too; None where no rating moves that row."""
+        """Return whether another row shows it, too; None if no rating moves it."""
         curve = curves.get(self.form, {})
         other = curves.get(self.other_form, {})
         span = _span_of([curve, other])

@@ -86,7 +86,7 @@ class Frame:
 
     @property
     def words(self) -> tuple[str, str]:
-        """What stands before and after the number."""
+        """Return what stands before and after the number."""
         return self.head, self.tail
 
 
@@ -197,7 +197,7 @@ class ReplyPlace:
 
     @property
     def name(self) -> str:
-        """Its name as code has it."""
+        """Return its name as code has it."""
         return f"{self.column}[{self.key!r}]" if self.key else self.column
 
     def write(self, row: Row, reply: str) -> dict[str, Any]:
@@ -266,7 +266,7 @@ def _texts_in(column: str, value: Any) -> Iterator[tuple[ReplyPlace, str]]:
 
 
 def _rates(place: ReplyPlace, replies: Sequence[Reply]) -> bool:
-    """Whether ratings are of completions, not of prompts.
+    """Return whether ratings are of completions, not of prompts.
 
     Where no prompt has two of them, the name of their column has to say so.
     """

@@ -95,7 +95,7 @@ def write_wrong(template: Template, subject: Subject) -> str | None:
 
 
 def is_wrong(text: str, subject: Subject) -> bool:
-    """Whether a text states neither an accepted answer nor a number near one.
+    """Return whether a text states neither an accepted answer nor a number near one.
 
     An answer in other words is not seen here; a template has to pay on several
     prompts, so that such luck does not count.

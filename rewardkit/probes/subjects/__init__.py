@@ -202,7 +202,7 @@ def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
 
 
 def _is_slow(tries: Tries) -> bool:
-    """Whether calls are too slow for all that is tried on a quick reward."""
+    """Return whether calls are too slow for all that is tried on a quick reward."""
     return tries.seconds_a_call * CALLS_OF_A_RUN > tries.seconds_left
 
 
@@ -253,7 +253,7 @@ def _write_like_log(
 
 
 def _is_share_in_percent(draft: Subject, option: Format) -> bool:
-    """Whether a share, 0.372, would be written before a percent sign: "0.372 %"."""
+    """Return whether a share would be written in percent: 0.372 as "0.372 %"."""
     behind = (option.closing + option.tail).lstrip()
     number = read_number(draft.right)
     if number is None or draft.right.endswith("%") or not behind.startswith("%"):
@@ -341,7 +341,7 @@ def _describe_rewards(part: ScoredPart) -> str:
 
 
 def _truth_matters(part: ScoredPart) -> bool:
-    """Whether rollouts earn something else with another prompt's truth."""
+    """Return whether rollouts earn something else with another prompt's truth."""
     ranked = part.ranked(part.places)
     truths = list(map(part.truth, part.places))
     rows = []
@@ -415,7 +415,7 @@ def _programs(part: ScoredPart, places: Sequence[int]) -> Placed:
 
 
 def asks_for_truth(reward: Reward) -> bool:
-    """Whether the reward reads a truth, as far as its parameters and code say."""
+    """Return whether the reward reads a truth, by its parameters and code."""
     if "ground_truth" in reward.needs:
         return True
     for function in reward.functions:
@@ -426,7 +426,7 @@ def asks_for_truth(reward: Reward) -> bool:
 
 
 def _reads_truth(adapter: Adapter) -> bool:
-    """Whether an adapted function uses the truth of its arguments or of its row."""
+    """Return whether an adapted function uses the truth, an argument or in its row."""
     if "ground_truth" in adapter.needs:
         return uses(adapter.called, "ground_truth")
     if not adapter.gives_row:

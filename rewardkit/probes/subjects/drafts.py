@@ -328,7 +328,7 @@ def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
 
 
 def _is_right(part: ScoredPart, place: int) -> bool:
-    """Whether a label calls a row right; without labels, full pay and a truth."""
+    """Return whether a row is right: by its label, else by full pay and a truth."""
     if part.labels:
         return part.labels[place] is True
     if not part.truth(place) or part.span * ENOUGH <= 1e-9:
@@ -415,7 +415,7 @@ def _find_unpaid(part: ScoredPart, place: int, name: str) -> MarkedAnswer:
 
 
 def tells_answers_apart(part: ScoredPart) -> bool:
-    """Whether completions that state their truth are paid, and most others are not.
+    """Return whether completions that state their truth are paid, most others not.
 
     Of the others only marked answers of the truth's kind count: to pay no "none" among
     numbers is a matter of form.

@@ -89,12 +89,12 @@ class ScoredPart:
 
     @property
     def span(self) -> float:
-        """How much more the best paid rollout earns than the worst."""
+        """Return how much more the best paid rollout earns than the worst."""
         return self.high - self.low
 
     @property
     def is_flat(self) -> bool:
-        """Whether all rollouts that were scored earn the same."""
+        """Return whether all rollouts that were scored earn the same."""
         return self.span <= 1e-9
 
     def score(self, draw: np.random.Generator, *, share: float) -> None:
@@ -297,5 +297,5 @@ def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
 
 
 def _is_of_probe(case: Case) -> bool:
-    """Whether a probe wrote the case."""
+    """Return whether a probe wrote the case."""
     return case.why.startswith(BY_PROBING)
