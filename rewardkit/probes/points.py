@@ -79,7 +79,8 @@ def make_snippet(finding: Finding) -> str:
         for example in finding.examples
         if "completion" in example.columns
     ]
-    return " ".join(visible(min(snippets, key=len, default="")).splitlines())
+    shortest = min(snippets, key=len, default="")
+    return " ".join(visible(shortest).splitlines())
 
 
 def _describe(example: Example, finding: Finding) -> str:

@@ -286,7 +286,7 @@ class Tries:
         siblings: Sequence[Sequence[Row]] = (),
         *,
         share: float = 1.0,
-        until: Callable[[RowOutcome], bool] | None = None,
+        until_gone: bool = False,
     ) -> list[RowOutcome]:
         """Try rows in pieces, while there is time.
 
@@ -295,7 +295,7 @@ class Tries:
             siblings: For each row the rows beside it in a group of its own, where the
                 reward looks at it.
             share: Share of what is left of the budget that may be used.
-            until: Nothing more is tried when this is true of an outcome.
+            until_gone: Whether nothing more is tried once a call does not come back.
 
         Returns:
             What each row got; `UNTRIED` for those that were not tried.
@@ -318,7 +318,7 @@ class Tries:
             )
             for outcome in piece:
                 outcomes.append(outcome if outcome.is_tried else UNTRIED)
-            if until is not None and any(map(until, piece)):
+            if until_gone and any(outcome.is_gone for outcome in piece):
                 break
         return outcomes + [UNTRIED] * (len(rows) - len(outcomes))
 
@@ -382,6 +382,14 @@ class Measured:
         return float(np.nan_to_num(spreads).max())  # NaN where none was judged
 
 
+def both_answers(subjects: Iterable[Subject]) -> list[Completion]:
+    """List the reference and the baseline of each subject in turn."""
+    completions: list[Completion] = []
+    for subject in subjects:
+        completions += [(subject, subject.reference), (subject, subject.baseline)]
+    return completions
+
+
 def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Measured]:
     """Score the reference and the baseline of each subject.
 
@@ -390,15 +398,11 @@ def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Mea
     Returns:
         Rollout id -> what they got, of the subjects that could be tried.
     """
-    texts: list[Completion] = []
-    for subject in subjects:
-        texts += [(subject, subject.reference), (subject, subject.baseline)]
     measured: dict[Any, Measured] = {}
     for _ in range(MEASURED_TIMES if tries.runs_users_code else 1):
-        outcomes = tries.on(texts)
-        for subject, reference, baseline in zip(
-            subjects, outcomes[::2], outcomes[1::2], strict=True
-        ):
+        outcomes = iter(tries.on(both_answers(subjects)))
+        for subject in subjects:
+            reference, baseline = next(outcomes), next(outcomes)
             if reference.is_tried and baseline.is_tried:
                 first = Measured(reference, baseline)
                 rewards = reference.reward, baseline.reward

@@ -200,7 +200,11 @@ def _write_object(writers: Mapping[str, Write], value: Any, old: str, new: str) 
 # --- lengths
 
 
-COUNTS: tuple[Callable[[str], int], ...] = (len, lambda text: len(text.split()))
+def _count_words(text: str) -> int:
+    return len(text.split())
+
+
+COUNTS: tuple[Callable[[str], int], ...] = (len, _count_words)
 """What is counted exactly: characters and words."""
 
 

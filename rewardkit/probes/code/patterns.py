@@ -185,8 +185,10 @@ def _read_parts(parts: Any) -> tuple[Node, ...]:
 
 def _group(nodes: tuple[Node, ...]) -> Node:
     """Return the one character without counts, or a group of all nodes."""
-    if len(nodes) == 1 and nodes[0].character and nodes[0].least == nodes[0].most == 1:
-        return nodes[0]
+    if len(nodes) == 1:
+        (node,) = nodes
+        if node.character and node.least == node.most == 1:
+            return node
     return Node(branches=(nodes,))
 
 

@@ -154,12 +154,12 @@ def data_unread(batches: Batches, findings: Findings) -> Iterator[Finding]:
         return
     rows, first = batches.rows, batches.first
     needed = {*batches.reward.needs} - NO_TRUTH_COLUMNS
-    names = sorted(name for name in needed if any(name in row for row in rows))
-    cells = [{name: row.get(name) for name in names} for row in rows]
+    names = sorted(needed.intersection(chain.from_iterable(rows)))
+    cells = [list(map(row.get, names)) for row in rows]
     exchanged = []
-    for row, row_cells in zip(rows, cells, strict=True):
-        others = (other for other in cells if other != row_cells)
-        exchanged.append({**row, **next(others, {})})
+    for row, values in zip(rows, cells, strict=True):
+        others = (other for other in cells if other != values)
+        exchanged.append({**row, **dict(zip(names, next(others, ()), strict=False))})
     if exchanged == rows or are_same(first, [first[0]] * len(first)):
         return
     if not are_same(first, batches.rewards(exchanged)):
@@ -262,7 +262,8 @@ def differs_as_text(batches: Batches, findings: Findings) -> Iterator[Finding]:
     rewards = np.array(batches.rewards(rows))
     others = batches.score(rows, as_texts).rewards
     is_other = np.abs(rewards - others) > 1e-9
-    if np.isnan(others).any() or is_other[: len(batches.rows)].mean() > 0.5:
+    share_of_log = is_other[: len(batches.rows)].mean()
+    if np.isnan(others).any() or share_of_log > 0.5:
         return
     examples = [
         batches.example(

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Batches:
         self.tries.calls += len(rows)
         copies = [copy.deepcopy(dict(row)) for row in rows]
         names = self.shared_columns
-        keys = [repr([row.get(name) for name in names]) for row in rows]
+        keys = [repr(list(map(row.get, names))) for row in rows]
         _, groups = np.unique(keys, return_inverse=True)
         return score_rows(reward, copies, limit or self.limit, groups)
 
@@ -113,14 +114,9 @@ class Batches:
         if self.limit is None:
             return rows
         siblings = [rows[:2]] * len(rows)
-        outcomes = self.tries.outcomes(
-            rows, siblings, until=lambda outcome: outcome.is_gone
-        )
-        return [
-            row
-            for row, outcome in zip(rows, outcomes, strict=True)
-            if outcome.is_tried and not outcome.is_gone
-        ]
+        outcomes = self.tries.outcomes(rows, siblings, until_gone=True)
+        are_back = [outcome.is_tried and not outcome.is_gone for outcome in outcomes]
+        return list(compress(rows, are_back))
 
     def example(self, row: Row, reward: float, outcome: str = "") -> Example:
         """Make an example of a row."""
@@ -179,22 +175,22 @@ class Batches:
             return []
         outcomes = self.score(rows, watch(self.reward, error))
         for name, outcome in outcomes.components.items():
-            reasons = {
-                place: reason
-                for place, reason in sorted(outcome.reasons.items())
-                if reason.error == error.__name__
-            }
-            if reasons:
-                failed = [rows[place] for place in reasons]
-                words, reward = next(iter(reasons.values())).words, math.nan
-                if error is ArgumentChanged:
-                    failed = [next(filter(self._changes_alone, failed), failed[0])]
-                    (reward,) = self.rewards(failed)
-                count = f"{len(reasons)} of {len(rows)}"
-                phrase = phrase.format(words=words, count=count)
-                row = failed[0]
-                example = self.example(row, reward, words)
-                return [self.report(code, phrase, [example], name)]
+            failed = []
+            reasons = []
+            for place, reason in sorted(outcome.reasons.items()):
+                if reason.error == error.__name__:
+                    failed.append(rows[place])
+                    reasons.append(reason)
+            if not reasons:
+                continue
+            row, words, reward = failed[0], reasons[0].words, math.nan
+            if error is ArgumentChanged:
+                row = next(filter(self._changes_alone, failed), row)
+                (reward,) = self.rewards([row])
+            count = f"{len(reasons)} of {len(rows)}"
+            phrase = phrase.format(words=words, count=count)
+            example = self.example(row, reward, words)
+            return [self.report(code, phrase, [example], name)]
         return []
 
     def _changes_alone(self, row: Row) -> bool:

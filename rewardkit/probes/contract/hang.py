@@ -17,7 +17,7 @@ from rewardkit.probes.code.constants import patterns_in
 from rewardkit.probes.code.patterns import slow_texts
 from rewardkit.probes.findings import Failure, report_failures
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import NO_BUDGET, RowOutcome, Tries
+from rewardkit.probes.runner import NO_BUDGET, UNTRIED, RowOutcome, Tries
 from rewardkit.probes.trials import ProbeTrial
 from rewardkit.reasons import ReasonCode
 from rewardkit.scoring.deadlines import TimeLimit
@@ -48,7 +48,7 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
     if not subject.format.opening:
         likely = find_likely_mark(subject.reference).format
         subject = replace(subject, format=likely)
-    plans: list[tuple[Strategy, Attempt]] = []
+    planned = []
     for probe in probes:
         if probe.expects != "back":
             continue
@@ -56,18 +56,15 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
         if probe is PATTERNS:
             for text in slow_texts(patterns_in(tries.reward.functions)):
                 attempts += [Attempt.of(text), Attempt.of(subject.write(text))]
-        plans += [(probe, attempt) for attempt in attempts]
+        for attempt in attempts:
+            planned.append(ProbeTrial(probe, subject, attempt, (UNTRIED,)))
     # programs last, as a reward that runs them may well take its own time limit
-    plans.sort(key=lambda plan: (plan[0] is runs_for_ever, len(plan[1].completions[0])))
-    rows = [
-        tries.varied(subject.columns, attempt.completions[0]) for _, attempt in plans
-    ]
+    planned.sort(key=lambda trial: (trial.probe is runs_for_ever, len(trial.text)))
+    rows = [tries.varied(subject.columns, trial.text) for trial in planned]
     siblings = [subject.siblings] * len(rows)
-    outcomes = tries.outcomes(rows, siblings, until=lambda outcome: outcome.is_gone)
-    return [
-        ProbeTrial(probe, subject, attempt, (outcome,))
-        for (probe, attempt), outcome in zip(plans, outcomes, strict=True)
-    ]
+    outcomes = tries.outcomes(rows, siblings, until_gone=True)
+    pairs = zip(planned, outcomes, strict=True)
+    return [replace(trial, outcomes=(outcome,)) for trial, outcome in pairs]
 
 
 @rule("hang", "slow", "dies")

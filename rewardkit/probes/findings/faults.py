@@ -81,8 +81,10 @@ def _explained_codes(cause: Finding) -> set[str]:
     if not _is_certain(cause):
         return set()
     row = read_codes()["probe"].get(cause.code, {})
-    of_trait = row.get(f"explains_for_{cause.evidence.get('trait')}", ())
-    return {*row.get("explains", ()), *of_trait, *cause.evidence.get("also", ())}
+    codes = set(row.get("explains", ()))
+    codes.update(row.get(f"explains_for_{cause.evidence.get('trait')}", ()))
+    codes.update(cause.evidence.get("also", ()))
+    return codes
 
 
 def _is_certain(finding: Finding) -> bool:

@@ -97,25 +97,27 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     for item in curves:
         if item.span > 0:
             stories.append(item.tell(longest, is_cosine=is_cosine))
-    if len(stories) < len(curves) or len({story.kind for story in stories}) != 1:
+    kinds = {story.kind for story in stories}
+    if len(stories) < len(curves) or len(kinds) != 1:
         return  # no subject, or they differ
-    story, turns = stories[0], stories[0].kind == "turns"
-    is_mirrored = story.kind == "mirrored"
+    story = stories[0]
+    is_turn, is_mirrored = story.kind == "turns", story.kind == "mirrored"
     parts = list(observed.components.values())
     if is_mirrored:  # by a factor of all, whatever else is returned beside it
         parts = [item for item in parts if item.weight]
-    if not story.kind or (len(parts) > 1 and not turns):
+    if not story.kind or (len(parts) > 1 and not is_turn):
         return
-    goes_two_ways = story.words["peaks"] or is_mirrored
-    if not turns and not goes_two_ways:
-        if any(item.family == "padding" for item in alarms_among(findings)):
-            return
+    is_slope = not (is_turn or is_mirrored or story.words["peaks"])
+    is_padding = any(item.family == "padding" for item in alarms_among(findings))
+    if is_slope and is_padding:
+        return
+    dip = story.places[1] if is_turn else None
     yield observed.finding(
         "length_curve",
         len(curves),
         len(curves),
         severity=story.severity,
-        examples=[_example(observed, curves[0], story.places[1] if turns else None)],
+        examples=[_example(observed, curves[0], dip)],
         gain=min(story.worth, 1.0),
         trait="mirrored" if is_mirrored else "",
         among="right answers",

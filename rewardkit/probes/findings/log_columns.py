@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -150,27 +150,21 @@ def _explain(
     theirs: Floats,
 ) -> dict[str, Any]:
     """Name the logged column with which rows agree, where there is one."""
+    tries = observed.tries
     rows = [row for row, _ in different]
-    for name, changed in _with_logged(observed, rows):
-        outcomes = observed.tries.outcomes(changed, share=0.3)
+    columns = [name for name in rows[0] if name.startswith(LOGGED)]
+    for column in columns[:COLUMNS_TRIED]:
+        name = column.removeprefix(LOGGED)
+        if name in rows[0]:
+            continue
+        changed = [tries.varied(row, **{name: row[column]}) for row in rows]
+        outcomes = tries.outcomes(changed, share=0.3)
         scores = [_score_of(outcome, component) for outcome in outcomes]
         agreeing = int(np.isclose(scores, theirs, rtol=RTOL, atol=ATOL).sum())
         if agreeing >= ENOUGH_AGREE * len(rows):
             figures = {"retried": len(rows), "agreeing": agreeing}
             return {"trait": "column", "asked": name, **figures}
     return {"trait": ""}
-
-
-def _with_logged(
-    observed: Observed, rows: Sequence[Row]
-) -> Iterator[tuple[str, list[Row]]]:
-    """Yield columns that the log has under another name, and the rows with them."""
-    tries = observed.tries
-    columns = [name for name in rows[0] if name.startswith(LOGGED)]
-    for column in columns[:COLUMNS_TRIED]:
-        name = column.removeprefix(LOGGED)
-        if name not in rows[0]:
-            yield name, [tries.varied(row, **{name: row[column]}) for row in rows]
 
 
 MOST_KEYS = 6  # keys of the code that are tried: our choice
@@ -188,7 +182,12 @@ def lacking_keys(observed: Observed, findings: Findings) -> Iterator[Finding]:
     rows = [row for row, _ in judged]
     before = np.array([reward for _, reward in judged])
     for key, column, place in _find_lacking(observed, rows):
-        changed = [_with_key(observed, row, place, key, row[column]) for row in rows]
+        changed = []
+        for row in rows:
+            values: dict[str, Any] = {
+                place: {**(row.get(place) or {}), key: row[column]}
+            }
+            changed.append(tries.varied(row, **values))
         rewards = np.array(tries.retry(changed))
         differ = ~np.isclose(rewards, before)
         if differ.sum() < LEAST_CHANGED or np.isnan(rewards).any():
@@ -197,7 +196,7 @@ def lacking_keys(observed: Observed, findings: Findings) -> Iterator[Finding]:
         theirs = np.array(logged, dtype=float)  # None is NaN
         if np.isclose(rewards, theirs).sum() > np.isclose(before, theirs).sum():
             continue  # it was handed over there
-        values = sorted({row[column] for row in rows})
+        numbers = sorted({row[column] for row in rows})
         first = int(np.argmax(differ))
         says = f"with {key!r} as in {column!r}: {rewards[first]:.4g}"
         reward = float(before[first])
@@ -209,8 +208,8 @@ def lacking_keys(observed: Observed, findings: Findings) -> Iterator[Finding]:
             key=key,
             place=place,
             column=column.removeprefix(LOGGED),
-            least=values[0],
-            most=values[-1],
+            least=numbers[0],
+            most=numbers[-1],
         )
         return
 
@@ -225,36 +224,26 @@ def _find_lacking(
     observed: Observed, rows: Sequence[Row]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield keys of the code, the column of that name, and the object that lacks it."""
-    objects = {
-        name for row in rows for name, value in row.items() if isinstance(value, dict)
-    }
-    columns = {
-        name.removeprefix(LOGGED).strip("_").lower(): name
-        for name in dict.fromkeys(chain.from_iterable(rows))
-        if _is_varied([row.get(name) for row in rows])
-    }
-    texts = filter(
-        KEY_IN_CODE.fullmatch, map(str, constants(observed.reward.functions))
-    )
-    keys = [key for key in dict.fromkeys(texts) if key.lower() in columns]
-    for key in keys[:MOST_KEYS]:
-        for place in sorted(objects):
-            if not any(key in (row.get(place) or ()) for row in rows):
-                yield key, columns[key.lower()], place
+    objects = set()
+    columns = {}
+    for name in dict.fromkeys(chain.from_iterable(rows)):
+        values = [row.get(name) for row in rows]
+        if any(isinstance(value, dict) for value in values):
+            objects.add(name)
+        elif _is_varied(values):
+            columns[name.removeprefix(LOGGED).strip("_").lower()] = name
+    texts = map(str, constants(observed.reward.functions))
+    names = dict.fromkeys(filter(KEY_IN_CODE.fullmatch, texts))
+    keys = [name for name in names if name.lower() in columns]
+    for key, place in product(keys[:MOST_KEYS], sorted(objects)):
+        if not any(key in (row.get(place) or ()) for row in rows):
+            yield key, columns[key.lower()], place
 
 
 def _is_varied(values: Sequence[Any]) -> bool:
     """Return whether all are numbers, and not the same one."""
     are_numbers = all(isinstance(value, int | float) for value in values)
     return are_numbers and len(set(values)) > 1
-
-
-def _with_key(
-    observed: Observed, row: Row, place: str, key: str, value: Any
-) -> dict[str, Any]:
-    """Return the row with a key in one of its objects."""
-    columns: dict[str, Any] = {place: {**(row.get(place) or {}), key: value}}
-    return observed.tries.varied(row, **columns)
 
 
 def find_nested(observed: Observed, component: str = "") -> dict[str, Any]:

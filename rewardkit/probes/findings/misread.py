@@ -395,14 +395,14 @@ def forms_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding
     if _fallen_without_mark(observed, marked[:MOST_WRONG]):
         return  # the mark may be a part of the task
     row, before, after = fallen[0]
-    rewards = observed.calibration.rewards
+    rewards = [*observed.calibration.rewards, after]
     yield observed.finding(
         "prompt_read",
         len(sample),
         len(fallen),
         severity="warn",
         rows=[(row, before)],
-        gain=(before - after) / (max(rewards) - min([*rewards, after])),
+        gain=(before - after) / (max(rewards) - min(rewards)),
         trait="form",
         lost=len(unmarked),
         right=len(logged),

@@ -242,9 +242,10 @@ def _flat(
     if not others:
         return None
     other, curve = others[0], curves[form]
-    pairs = [(min(curve), min(curves[other])), (max(curve), max(curves[other]))]
+    other_curve = curves[other]
+    pairs = [(min(curve), min(other_curve)), (max(curve), max(other_curve))]
     if form.top == other.top:
-        pairs = [(rating, rating) for rating in curve if rating in curves[other]]
+        pairs = [(rating, rating) for rating in curve if rating in other_curve]
     misread = _widest("flat", form, other, pairs, curves)
     if misread is None:
         return None

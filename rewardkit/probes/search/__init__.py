@@ -106,9 +106,9 @@ def find_why_unsearchable(observed: Observed) -> str:
     parts = _group_by_part(observed)
     if not parts:
         return "no right answer is known, so no completion is certainly wrong"
-    answers = [{subject.answer for subject in subjects} for subjects in parts.values()]
-    if max(map(len, answers)) > LEAST_OTHER_PROMPTS:
-        return ""
+    for subjects in parts.values():
+        if len({subject.answer for subject in subjects}) > LEAST_OTHER_PROMPTS:
+            return ""
     return (
         f"there are fewer than {LEAST_OTHER_PROMPTS + 1} prompts with answers of "
         "their own, so nothing could be told from chance; give more rollouts"
@@ -288,7 +288,8 @@ def _shrink_segment(
             least = middle
     if best.times <= FEW_REPEATS:
         best = Segment(best.text * best.times)
-    fits(best._replace(text=re.sub(f"[{WRONG_SLOTS}]", WRONG_SLOTS[0], best.text)))
+    one_answer = re.sub(f"[{WRONG_SLOTS}]", WRONG_SLOTS[0], best.text)
+    fits(best._replace(text=one_answer))
     for unit in (r"\s*\S+|\s+", r"(?s)."):
         _drop_units(
             re.findall(unit, best.text),

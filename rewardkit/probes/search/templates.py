@@ -123,10 +123,11 @@ def _states(text: str, answer: str, kind: str) -> bool:
             return sought in searched
         return re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", searched) is not None
     size = abs(as_decimal(number))
-    return any(
-        2 * distance(Decimal(token.replace(",", "")), size) <= max(1, int(size))
-        for token in set(NUMBER_TOKEN.findall(text))
-    )
+    for token in set(NUMBER_TOKEN.findall(text)):
+        stated = Decimal(token.replace(",", ""))
+        if 2 * distance(stated, size) <= max(1, int(size)):
+            return True
+    return False
 
 
 # --- what completions can be made of

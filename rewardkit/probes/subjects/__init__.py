@@ -156,7 +156,7 @@ def _pool(part: ScoredPart) -> tuple[tuple[Row, RowOutcome], ...]:
 
 
 def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
-    """Choose the subjects of a part, by right completions or by its truths."""
+    """Choose the subjects of a part, as far as completions can be written for it."""
     if not any(place in part.outcomes for place in part.places):
         return PartCalibration("slow", _explain_slow(part.tries))
     tries = part.tries
@@ -167,15 +167,18 @@ def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
     if tries.unwritable or is_form:
         mode = "unknown" if tries.unwritable else "no truth"
         return PartCalibration(mode, subjects=_choose_without_truth(part, count))
-    if _is_slow(part.tries):
-        count = FEW_SUBJECTS
+    return _calibrate_by_truth(part, FEW_SUBJECTS if _is_slow(tries) else count)
+
+
+def _calibrate_by_truth(part: ScoredPart, count: int) -> PartCalibration:
+    """Choose the subjects of a part, by right completions or by its truths."""
     has_estimates = states_estimates(part)
     drafted = [] if has_estimates else list(islice(drafts(part), count))
     of_log = logged(part, count, has_estimates=has_estimates)
     kinds = {draft.kind for _, draft in drafted}
     needs_format = kinds.isdisjoint(subject.kind for _, subject in of_log)
     to_write = drafted if needs_format else []
-    best = best_format(part, to_write, slow=_is_slow(part.tries))
+    best = best_format(part, to_write, is_slow=_is_slow(part.tries))
     written: list[tuple[int, Subject]] = []
     if best.format:
         written = [(place, with_format(draft, best.format)) for place, draft in drafted]

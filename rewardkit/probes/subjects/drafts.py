@@ -44,6 +44,7 @@ from rewardkit.strategies.strategy import (
 )
 
 MOST_WRONG = 6  # wrong answers of a subject
+TEXTS_WITH_FORMATS = 48  # completions, the best paid, whose formats are tried
 FORMAT_TRIALS = 3  # prompts on which a format is tried
 MOST_OTHERS = 3  # right answers to other prompts that a subject keeps
 FORMATS_AT_A_TIME = 8  # formats that are tried at a time; 2 where calls are slow
@@ -175,19 +176,20 @@ class BestFormat:
     is_tried: bool = False
 
 
-def best_format(part: ScoredPart, drafted: Placed, *, slow: bool) -> BestFormat:
+def best_format(part: ScoredPart, drafted: Placed, *, is_slow: bool) -> BestFormat:
     """Try formats, those that the rollouts and prompts show first.
 
     Args:
         part: Rollouts of one part of the log.
         drafted: Subjects without a format.
-        slow: Whether there is no time for many tries.
+        is_slow: Whether there is no time for many tries.
     """
     if not drafted:
         return BestFormat()
-    count, at_a_time = (1, 2) if slow else (FORMAT_TRIALS, FORMATS_AT_A_TIME)
+    count, at_a_time = (1, 2) if is_slow else (FORMAT_TRIALS, FORMATS_AT_A_TIME)
     chosen = drafted[:count]
-    texts = [part.text(place) for place in part.ranked(part.places)[:48]]
+    best_paid = part.ranked(part.places)[:TEXTS_WITH_FORMATS]
+    texts = list(map(part.text, best_paid))
     prompts = [draft.prompt for _, draft in chosen]
     candidates = propose_formats(texts, prompts, chosen[0][1].kind)
     # where no rollout of a prompt is fully paid, a written answer need not be
@@ -254,7 +256,8 @@ def logged(
     )
     marks: dict[int, dict[str, MarkedAnswer]] = {}
     for place, *_ in list(right.values())[:count]:
-        marks[place] = {mark.format.name: mark for mark in find_marks(part.text(place))}
+        in_text = find_marks(part.text(place))
+        marks[place] = {mark.format.name: mark for mark in in_text}
     name = _find_mark(part, dict(islice(marks.items(), MARK_TRIALS)))
     if name is None:
         return []
@@ -359,10 +362,12 @@ def _find_mark(
             by_name[name][place] = mark
     trials: dict[str, list[MarkTrial]] = {}
     completions: list[Completion] = []
+    fewest_rows = max(min(2, len(marks)), len(marks) - 1)
     for name, in_rows in by_name.items():
-        if len(in_rows) >= max(min(2, len(marks)), len(marks) - 1):
-            trials[name] = _plan_mark_trials(part, name, in_rows)
-            completions += [(part.plain(at), text) for at, text, _ in trials[name]]
+        if len(in_rows) >= fewest_rows:
+            plan = _plan_mark_trials(part, name, in_rows)
+            trials[name] = plan
+            completions += [(part.plain(place), text) for place, text, _ in plan]
     rewards = iter(part.score_all(completions))
     ranks = {}
     for name, plan in trials.items():
@@ -377,7 +382,7 @@ def _find_mark(
         is_exchanged = sum(passes[1::3]) >= count - 1
         is_carried = sum(passes[2::3]) >= count
         if is_needed and (is_exchanged or is_carried):
-            ranks[name] = 2 * (not is_carried) + (not is_exchanged)
+            ranks[name] = not is_carried, not is_exchanged
     return min(ranks, key=ranks.__getitem__, default=None)
 
 

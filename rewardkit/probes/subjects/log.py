@@ -18,7 +18,14 @@ from rewardkit.answers.formats import Format
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.errors import CasesError, RolloutsError, preview
 from rewardkit.findings import BY_PROBING
-from rewardkit.probes.runner import UNTRIED, RowOutcome, Tries, are_equal, rewards_in
+from rewardkit.probes.runner import (
+    UNTRIED,
+    RowOutcome,
+    Tries,
+    are_equal,
+    both_answers,
+    rewards_in,
+)
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.table import Rollouts
@@ -200,10 +207,7 @@ class ScoredPart:
 
     def score_answers(self, subjects: Iterable[Subject]) -> Floats:
         """Return what right and wrong answers of subjects earn, (subjects, 2)."""
-        completions: list[Completion] = []
-        for subject in subjects:
-            completions += [(subject, subject.reference), (subject, subject.baseline)]
-        return np.array(self.score_all(completions)).reshape(-1, 2)
+        return np.array(self.score_all(both_answers(subjects))).reshape(-1, 2)
 
 
 def plain_subject(row: Row) -> Subject:

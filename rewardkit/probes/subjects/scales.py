@@ -207,7 +207,8 @@ def _score_answers(
             for subject in subjects
         )
     rewards = np.column_stack((pairs, others))
-    floors = np.fmin(np.fmin.reduce(rewards[:, 1:], axis=1), part.low)
+    least_rewards = np.fmin.reduce(rewards[:, 1:], axis=1)  # but for the right answer
+    floors = np.fmin(least_rewards, part.low)
     filled = np.where(np.isnan(rewards), floors[:, None], rewards)
     for at, (place, subject) in enumerate(written):
         right, wrong = pairs[at].tolist()
