@@ -125,13 +125,13 @@ def patterns_in(functions: Iterable[Any]) -> tuple[Pattern, ...]:
     """
     patterns: dict[str, Pattern] = {}
     for value, flags in _search(functions):
+        pattern = None
         if isinstance(value, re.Pattern | regex.Pattern):
-            if isinstance(value.pattern, str):
-                patterns.setdefault(value.pattern, value)
+            pattern = value
         elif value not in patterns and _may_be_pattern(value, flags):
             pattern = _compile(value, flags or 0)
-            if pattern is not None:
-                patterns[value] = pattern
+        if pattern is not None and isinstance(pattern.pattern, str):
+            patterns.setdefault(pattern.pattern, pattern)
     return tuple(patterns.values())
 
 
@@ -305,10 +305,11 @@ def _attributes(value: Any, home: _Home | None) -> Iterator[Any]:
         yield from getattr(value, "__dict__", {}).values()
         yield from (getattr(value, name, None) for name in names)
     for base in kind.__mro__:
-        if _Home.of(base).is_near(class_home):
-            for name, attribute in vars(base).items():
-                if name not in PYTHON_ATTRIBUTES:
-                    yield attribute
+        if not _Home.of(base).is_near(class_home):
+            continue
+        for name, attribute in vars(base).items():
+            if name not in PYTHON_ATTRIBUTES:
+                yield attribute
 
 
 def _parts_of_container(value: Any) -> Iterable[Any] | None:

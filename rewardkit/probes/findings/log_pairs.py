@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from statistics import fmean, median
 
 from rewardkit.answers.boxes import find_box_factors, find_image_size
@@ -42,18 +43,12 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
     unpaid: dict[tuple[str, str, str], list[LoggedAnswer]] = defaultdict(list)
     counts: Counter[tuple[str, str]] = Counter()
     for answer in observed.logged:
-        size = find_image_size(answer.row)
-        for name in sorted(names & answer.row.keys()):
-            kind, is_unpaid = "boxes", not answer.is_paid
-            truth = str(answer.row[name])
-            factors = find_box_factors(answer.answer, truth, size)
-            factor = find_factor(answer.answer, truth)
-            if factor is not None:
-                kind, is_unpaid = "numbers", not answer.gain > UNPAID_TO
-                factors = [factor]
-            if factors is not None:
-                counts[kind, name] += 1
-            for factor in factors or ():
+        for name, kind, factors in _find_factors(answer, names):
+            counts[kind, name] += 1
+            is_unpaid = not answer.is_paid
+            if kind == "numbers":
+                is_unpaid = not answer.gain > UNPAID_TO  # or NaN
+            for factor in factors:
                 if factor != "1" and is_unpaid:
                     unpaid[kind, name, factor].append(answer)
     for (kind, name, factor), lost in unpaid.items():
@@ -72,6 +67,22 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 answers=kind,
                 earned=fmean(answer.gain for answer in answers),
             )
+
+
+def _find_factors(
+    answer: LoggedAnswer, names: AbstractSet[str]
+) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Yield columns with the truth's kind there, and by what the answer is off."""
+    size = find_image_size(answer.row)
+    for name in sorted(names & answer.row.keys()):
+        truth = str(answer.row[name])
+        factor = find_factor(answer.answer, truth)
+        if factor is not None:
+            yield name, "numbers", [factor]
+            continue
+        factors = find_box_factors(answer.answer, truth, size)
+        if factors is not None:
+            yield name, "boxes", factors
 
 
 @rule("wrong_above_right")

@@ -200,12 +200,11 @@ def _find_replies(observed: Observed) -> Mapping[str, list[JudgeReply]]:
     """Find the columns in which a judge's verdicts stand."""
     replies: dict[str, list[JudgeReply]] = defaultdict(list)
     for row, earned in observed.calibration.judged[:MOST_REPLIES]:
-        for column in row.keys() - NO_TEXT_COLUMNS:
-            text = row[column]
-            if OF_JUDGE.search(column) and isinstance(text, str):
-                verdicts = VERDICT_TEXT.findall(text[:LONGEST_REPLY])
-                if verdicts:
-                    replies[column].append(JudgeReply(row, earned, text, verdicts))
+        for column in filter(OF_JUDGE.search, row.keys() - NO_TEXT_COLUMNS):
+            text = row[column] if isinstance(row[column], str) else ""
+            verdicts = VERDICT_TEXT.findall(text[:LONGEST_REPLY])
+            if verdicts:
+                replies[column].append(JudgeReply(row, earned, text, verdicts))
     return dict(sorted(replies.items()))
 
 

@@ -71,27 +71,28 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
         return
     chosen = [*with_twins[:MOST_PROMPTS], *with_others[:MOST_PROMPTS]]
     lists: Counter[Path] = Counter()
-    verdicts: dict[tuple[Path, Path], list[bool]] = defaultdict(list)
-    shown_rows: dict[tuple[Path, Path], tuple[Row, float]] = {}
+    prompts: Counter[tuple[Path, Path]] = Counter()
+    unread: dict[tuple[Path, Path], list[tuple[Row, float]]] = defaultdict(list)
     for row, reward, moved in _move_items(observed, chosen):
         counts = Counter(listed for (listed, _), is_moved in moved.items() if is_moved)
         lists.update(listed for listed, count in counts.items() if count > 1)
         for key, twins in _find_twins(_list_leaves(row)).items():
             are_moved = [moved[item] for item in twins if item in moved]
-            if any(are_moved):
-                verdicts[key].append(all(are_moved))
-            if any(are_moved) and not all(are_moved):
-                shown_rows[key] = row, reward
-    for key, are_read in verdicts.items():
+            if not any(are_moved):
+                continue
+            prompts[key] += 1
+            if not all(are_moved):
+                unread[key].append((row, reward))
+    for key, n in prompts.items():
         listed, inner = key
-        count = are_read.count(False)
-        is_frequent = count >= max(LEAST_PROMPTS, SHARE_OF_PROMPTS * len(are_read))
+        rows = unread[key]
+        is_frequent = len(rows) >= max(LEAST_PROMPTS, SHARE_OF_PROMPTS * n)
         if is_frequent and lists[listed] >= LEAST_PROMPTS:
             yield observed.finding(
                 "item_unread",
-                len(are_read),
-                count,
-                rows=[shown_rows[key]],
+                n,
+                len(rows),
+                rows=rows[-1:],
                 listed=".".join(map(str, listed)) or "ground_truth",
                 key=".".join(map(str, inner)),
                 logged=True,
@@ -163,7 +164,8 @@ def _list_leaves(row: Row) -> list[Leaf]:
         if not isinstance(items, list) or len(items) > MOST_LIST_ITEMS:
             continue
         for place, item in enumerate(items):
-            for inner, leaf in _walk(item if isinstance(item, Mapping) else {}):
+            values = _walk(item) if isinstance(item, Mapping) else ()
+            for inner, leaf in values:
                 if is_number(leaf) or isinstance(leaf, str | bool):
                     leaves.append(Leaf((listed, place), inner, leaf))
     return leaves
