@@ -74,8 +74,11 @@ def leaks(
     scale = observed.scale(worst)
     scores = observed.measured[worst.rollout_id].baseline.scores
     payers = observed.changes(worst, scores, {})
-    is_shared = len(payers) > 1
-    amounts = [f"{name} {amount:+.3g}" for name, amount in payers if is_shared]
+    component, paid_by = None, ""
+    if len(payers) == 1:
+        ((component, _),) = payers
+    elif payers:
+        paid_by = most([f"{name} {amount:+.3g}" for name, amount in payers])
     severity = "info"
     if leak > leakage:
         severity = "high" if leak > (1 + leakage) / 2 else "warn"
@@ -86,7 +89,7 @@ def leaks(
         "leakage",
         len(subjects),
         severity=severity,
-        component=None if is_shared or not payers else payers[0][0],
+        component=component,
         threshold=leakage,
         examples=[example],
         value=leak,
@@ -95,7 +98,7 @@ def leaks(
         right=scale.right,
         wrong=scale.wrong,
         floor=scale.floor,
-        paid_by=most(amounts),
+        paid_by=paid_by,
     )
     if all(gate.component != finding.component for gate in findings):
         yield finding

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from os.path import commonprefix
@@ -21,6 +21,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
+from rewardkit.analysis.statistics import Mask
 from rewardkit.answers.formats import Format, propose_formats, skeleton
 from rewardkit.answers.kinds import (
     ESTIMATE,
@@ -207,14 +208,7 @@ def best_format(part: ScoredPart, drafted: Placed, *, is_slow: bool) -> BestForm
         if not wave:
             break
         idle += is_full
-        written = [
-            with_format(draft, form) for form, (_, draft) in product(wave, chosen)
-        ]
-        rewards = part.score_answers(written).reshape(len(wave), len(chosen), 2)
-        for option, earned in zip(wave, rewards[:, is_paid], strict=True):
-            right, wrong = pd.DataFrame(earned).mean().tolist()  # without NaN
-            if math.isnan(wrong):
-                wrong = min(right, 0.0)
+        for option, right, wrong in _score_formats(part, wave, chosen, is_paid):
             is_tried |= not math.isnan(right)
             is_inverted |= right - wrong < -1e-9
             option_rank = round(right - wrong, 6), round(right, 6)
@@ -222,6 +216,24 @@ def best_format(part: ScoredPart, drafted: Placed, *, is_slow: bool) -> BestForm
                 best, rank, idle = option, option_rank, 0
                 is_full = rank[1] >= ENOUGH * part.high
     return BestFormat(best, is_full, is_inverted, is_tried)
+
+
+def _score_formats(
+    part: ScoredPart, formats: Sequence[Format], drafted: Placed, is_paid: Mask
+) -> Iterator[tuple[Format, float, float]]:
+    """Yield what right and wrong answers earn in each format, on average.
+
+    Of the drafts those count that `is_paid` says, (drafts,), as far as they are judged.
+    """
+    written = []
+    for form, (_, draft) in product(formats, drafted):
+        written.append(with_format(draft, form))
+    rewards = part.score_answers(written).reshape(len(formats), len(drafted), 2)
+    for form, earned in zip(formats, rewards[:, is_paid], strict=True):
+        right, wrong = pd.DataFrame(earned).mean().tolist()  # without NaN
+        if math.isnan(wrong):
+            wrong = min(right, 0.0)
+        yield form, right, wrong
 
 
 def skeletons(part: ScoredPart, place: int, draft: Subject) -> Iterator[Format]:
