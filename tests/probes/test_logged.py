@@ -1235,6 +1235,11 @@ CASES = {
     "the key of a truth in a text is not the one that is read": Case(
         by_key(json.loads), of_objects(json.dumps), code="truth_unread"
     ),
+    "a truth in words is tried in no form that a log cannot have": Case(
+        lambda completion, ground_truth: not isinstance(ground_truth, str | list),
+        rows_of(padded, ["Rome", "Oslo", "Cairo", "Lima", "Bern", "Quito", "Riga"]),
+        code="constant",
+    ),
     "a key of several is read": Case(
         by_key(dict), of_objects(dict, ("target", "solution")), code=""
     ),

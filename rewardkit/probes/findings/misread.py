@@ -27,7 +27,7 @@ from rewardkit.answers.misjudged import (
 from rewardkit.answers.stated import NUMBER, answers_truth
 from rewardkit.errors import preview
 from rewardkit.findings import Finding, Findings, rule, severity_of
-from rewardkit.primitives.messages import read_strict_json
+from rewardkit.primitives.messages import NO_JSON, read_strict_json
 from rewardkit.probes.code.constants import constants
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import SHARE_OF_RULE, RowOutcome, are_equal, scores_in
@@ -128,7 +128,7 @@ def _forms_of_truth(
             yield name, json.dumps(item, default=str) if is_text else item
     elif isinstance(truth, str | int | float) and bare is not None:
         yield "list", [bare]
-        if value is not None:
+        if value is not None and value is not NO_JSON:
             yield "value", value
 
 
