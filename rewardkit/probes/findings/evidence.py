@@ -121,6 +121,11 @@ class Observed:
         return self.calibration.subjects
 
     @property
+    def subjects_with_truth(self) -> list[Subject]:
+        """Return the prompts of which a right answer is known."""
+        return [subject for subject in self.subjects if subject.answer is not None]
+
+    @property
     def pool(self) -> tuple[tuple[Row, RowOutcome], ...]:
         """Return the rollouts that were scored, with what they got."""
         return self.calibration.pool

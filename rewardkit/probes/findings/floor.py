@@ -36,7 +36,9 @@ def open_gates(observed: Observed, findings: Findings) -> Iterator[Finding]:
             for subject in observed.subjects
             if _tells_right(observed, subject, gate)
         ]
-        amounts = [_earned_by_wrong(observed, subject, name) for subject in subjects]
+        amounts = [
+            _paid_to_wrong(observed, subject).get(name, 0.0) for subject in subjects
+        ]
         if min(amounts, default=0.0) <= 0:
             continue
         first, amount = subjects[0], fmean(amounts)
@@ -65,20 +67,19 @@ def leaks(
 
     A leak through an open gate has been reported.
     """
-    subjects = [item for item in observed.subjects if item.answer is not None]
+    subjects = observed.subjects_with_truth
     shares = {item.rollout_id: _undeclared_leak(item, observed) for item in subjects}
     leak = fmean(shares.values()) if shares else 0.0
     if leak < 0.01:
         return
     worst = max(subjects, key=lambda subject: shares[subject.rollout_id])
     scale = observed.scale(worst)
-    scores = observed.measured[worst.rollout_id].baseline.scores
-    payers = observed.changes(worst, scores, {})
+    amounts = _paid_to_wrong(observed, worst)
     component, paid_by = None, ""
-    if len(payers) == 1:
-        ((component, _),) = payers
-    elif payers:
-        paid_by = most([f"{name} {amount:+.3g}" for name, amount in payers])
+    if len(amounts) == 1:
+        (component,) = amounts
+    elif amounts:
+        paid_by = most([f"{name} {amount:+.3g}" for name, amount in amounts.items()])
     severity = "info"
     if leak > leakage:
         severity = "high" if leak > (1 + leakage) / 2 else "warn"
@@ -110,16 +111,16 @@ def _undeclared_leak(subject: Subject, observed: Observed) -> float:
     partial = [name for name, item in components.items() if item.expects_partial]
     if len(partial) == len(components):
         return 0.0
-    scale = observed.scale(subject)
-    declared = sum(_earned_by_wrong(observed, subject, name) for name in partial)
+    scale, amounts = observed.scale(subject), _paid_to_wrong(observed, subject)
+    declared = sum(amounts.get(name, 0.0) for name in partial)
     leak = max(0.0, scale.wrong - max(0.0, declared) - scale.floor)
     return leak / scale.ceiling
 
 
-def _earned_by_wrong(observed: Observed, subject: Subject, component: str) -> float:
-    """Return what a component pays the wrong answer; 0 behind a closed gate."""
+def _paid_to_wrong(observed: Observed, subject: Subject) -> dict[str, float]:
+    """Return what components pay the wrong answer, without those that pay nothing."""
     scores = observed.measured[subject.rollout_id].baseline.scores
-    return dict(observed.changes(subject, scores, {})).get(component, 0.0)
+    return dict(observed.changes(subject, scores, {}))
 
 
 def _tells_right(observed: Observed, subject: Subject, component: str) -> bool:

@@ -145,13 +145,10 @@ def _choose_subjects(observed: Observed) -> list[Subject]:
     Where no mark opens the answer, all of the completion is compared: more text is
     another answer then. Where the prompt asks for a length, it may well count.
     """
-    subjects = [
-        subject
-        for subject in observed.subjects
-        if subject.answer is not None
-        and subject.format.opening
-        and not ASKS_FOR_LENGTH.search(subject.prompt)
-    ]
+    subjects = []
+    for subject in observed.subjects_with_truth:
+        if subject.format.opening and not ASKS_FOR_LENGTH.search(subject.prompt):
+            subjects.append(subject)
     return subjects[:MOST_SUBJECTS_LENGTHENED]
 
 

@@ -78,7 +78,7 @@ def never_paid_rows(observed: Observed, findings: Findings) -> Iterator[Finding]
     rewards = observed.calibration.rewards
     right = [answer for answer in observed.logged if answer.is_right]
     prompts = {answer.prompt for answer in right}
-    subjects = [item for item in observed.subjects if item.answer is not None]
+    subjects = observed.subjects_with_truth
     if not subjects or len(prompts) < LEAST_TRAIT_PROMPTS or not are_equal(rewards):
         return
     best = max(subjects, key=lambda item: observed.scale(item).right)

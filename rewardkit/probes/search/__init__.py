@@ -118,9 +118,8 @@ def find_why_unsearchable(observed: Observed) -> str:
 def _group_by_part(observed: Observed) -> dict[str, list[Subject]]:
     """Group the subjects with a truth."""
     parts: dict[str, list[Subject]] = defaultdict(list)
-    for subject in observed.subjects:
-        if subject.answer is not None:
-            parts[subject.part].append(subject)
+    for subject in observed.subjects_with_truth:
+        parts[subject.part].append(subject)
     return parts
 
 
