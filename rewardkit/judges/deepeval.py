@@ -179,7 +179,7 @@ class from_deepeval(Primitive):
     def __signature__(self) -> inspect.Signature:
         return keyword_signature(dict.fromkeys(self.fields.values()))
 
-    async def __call__(self, **columns: Any) -> float:
+    async def __call__(self, /, **columns: Any) -> float:
         verdict: dict[str, Any] = {}
         try:
             for name in self.fields.values():

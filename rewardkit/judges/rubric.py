@@ -102,7 +102,7 @@ class judge(ModelJudge):
         """The levels and their scores, by default yes and no."""
         return self.scale or YES_NO
 
-    async def __call__(self, **columns: Any) -> float:
+    async def __call__(self, /, **columns: Any) -> float:
         for name in self.columns:
             if columns[name] is None:
                 raise NotJudged(f"there is no {name!r}")

@@ -99,7 +99,7 @@ class Changed:
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self.called)
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **keywords: Any) -> Any:
         """Call it with the change in place."""
         before = self.change.put(self.change.new)
         try:

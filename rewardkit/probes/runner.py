@@ -244,7 +244,7 @@ class Tries:
         return values[least] if is_unpaid else {}
 
     def varied(
-        self, row: Row, completion: str | None = None, **columns: Any
+        self, row: Row, /, completion: str | None = None, **columns: Any
     ) -> dict[str, Any]:
         """Return a row with other values; a completion ends its turns, too.
 

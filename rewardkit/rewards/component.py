@@ -35,6 +35,10 @@ def _read_signature(function: Any) -> inspect.Signature:
     return inspect.signature(function)
 
 
+class ColumnName(str):
+    """The column that a parameter takes, as its annotation: no name of Python's."""
+
+
 @dataclass(frozen=True)
 class Call:
     """A function and the column each of its filled parameters takes.
@@ -94,7 +98,8 @@ class Call:
         for place, (name, p) in enumerate(named.items()):
             if p.default is not p.empty and name not in columns:
                 continue
-            column = columns.get(name, name)
+            own = p.annotation if isinstance(p.annotation, ColumnName) else name
+            column = columns.get(name, own)
             if p.kind is not p.KEYWORD_ONLY and place == len(positional):
                 positional.append(column)
             elif p.kind is p.POSITIONAL_ONLY:

@@ -459,7 +459,7 @@ class Reward(HasPage):
 
         return self.map(name_task)
 
-    def __call__(self, **columns: Any) -> RewardResult:
+    def __call__(self, /, **columns: Any) -> RewardResult:
         """Score one completion, given by its columns, before any transform.
 
         Group components abstain. RewardError: a column is missing.

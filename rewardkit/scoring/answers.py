@@ -40,7 +40,7 @@ def reason_of(error: BaseException) -> Reason:
     )
 
 
-def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> Any:
+def guarded(function: Callable[..., Any], /, *positional: Any, **keywords: Any) -> Any:
     """Return what a call returns, or a Reason where it raises.
 
     Any exception counts, as a panic of a Rust tokenizer is no `Exception`; only an

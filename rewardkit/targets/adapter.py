@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from itertools import accumulate
+from keyword import iskeyword
 from operator import add, itemgetter
 from types import NoneType
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ from rewardkit.errors import LacksKey, preview
 from rewardkit.plain import values_by_field
 from rewardkit.primitives.primitive import Made
 from rewardkit.reasons import Reason
-from rewardkit.rewards.component import is_async, parameters
+from rewardkit.rewards.component import ColumnName, is_async, parameters
 from rewardkit.rewards.load import make_object
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.scoring.calls import Calls
@@ -164,8 +165,13 @@ class Adapter(Made):
     @property
     def __signature__(self) -> inspect.Signature:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        names = ("rollout", *self.needs)
-        return inspect.Signature([inspect.Parameter(name, kind) for name in names])
+        asked = []
+        for place, column in enumerate(("rollout", *self.needs)):
+            is_name = column.isidentifier() and not iskeyword(column)
+            name = column if is_name else f"column_{place}"  # such as logged/score
+            parameter = inspect.Parameter(name, kind, annotation=ColumnName(column))
+            asked.append(parameter)
+        return inspect.Signature(asked)
 
     def __call__(self, rollout: Any, *_: Any) -> Any:
         """Return the result for a row (for a list of rows), or an awaitable of it."""

@@ -6,6 +6,7 @@ import re
 import pytest
 from planted_probes import probed, right
 
+import rewardkit as rk
 from rewardkit.probes.text_columns import learn_text_columns
 
 WORDS = "we add both sides of it and look at what is there once more before going on".split()
@@ -193,6 +194,14 @@ def test_beside_a_judges_logged_reply_only_what_its_worst_words_pay_is_a_hole():
     assert [alarm.code for alarm in faulty.alarms][:1] == ["fake_verdict"]
     for result in (healthy, faulty):
         assert "beside its worst values alone" in " ".join(str(result).split())
+
+
+@pytest.mark.parametrize("name", ["row", "self", "probe"])
+def test_a_column_may_have_the_name_of_a_parameter_of_ours(name):
+    rows = [{**row, name: row["reply"]} for row in JUDGED]
+    part = rk.Component("graded", graded_by_all, columns={"reply": name})
+    result = probe(rk.Reward("judged", components=[part]), rows)
+    assert [alarm.code for alarm in result.alarms][:1] == ["fake_verdict"]
 
 
 def test_a_length_below_0_is_no_count_of_the_text():

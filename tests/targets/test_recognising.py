@@ -430,6 +430,15 @@ def test_verl_hands_over_an_extra_info_where_the_data_set_has_none(load, rewards
             assert rewards(load(source, name, rollouts=rollouts), rollouts) == [1] * 4
 
 
+def test_a_score_of_the_log_fills_a_parameter_of_what_returns_a_dict(load, rewards):
+    rows = [{"completion": "a", "reward": at, "style_reward": at} for at in (0, 0.5)]
+    rollouts = rk.load_rollouts(rows)
+    source = "def f(completion, style_reward): return {'score': style_reward}"
+    reward = load(source, rollouts=rollouts)
+    assert "style_reward from logged/style_reward" in reward.origin
+    assert rewards(reward, rollouts) == [0, 0.5]
+
+
 NUMBER = "def f(data_source, solution_str, ground_truth, extra_info=None): return"
 LISTS = "def f(data_sources, solution_strs, ground_truths, extra_infos): return"
 TRL = "def f(completions, **kwargs): return"

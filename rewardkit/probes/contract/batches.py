@@ -254,7 +254,7 @@ class WatchedFunction:
         """Return for which rows together it is called as a field, "" for each alone."""
         return str(getattr(self.function, "together", ""))
 
-    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *positional: Any, **keywords: Any) -> Any:
         """Call the function and check its arguments and its answer.
 
         Raises:

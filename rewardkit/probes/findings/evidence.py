@@ -319,6 +319,7 @@ class Observed:
         reward: float,
         expected: RewardRange,
         probe: str,
+        /,
         **columns: Any,
     ) -> Example:
         """Make an example, with what right and wrong answers earn there."""
