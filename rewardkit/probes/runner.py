@@ -338,7 +338,7 @@ class Tries:
         began = time.monotonic()
         scored = score_rows(self.reward, all_rows, self.limit, groups)
         self.seconds += time.monotonic() - began
-        outcomes = [_outcome_of(scored, row) for row in firsts]
+        outcomes = [outcome_of(scored, row) for row in firsts]
         calls_a_row, is_first = len(all_rows) // max(1, len(rows)), not self.calls
         for row, outcome in zip(rows, outcomes, strict=True):
             self.calls += calls_a_row * outcome.is_tried
@@ -353,7 +353,7 @@ class Tries:
         return outcomes
 
 
-def _outcome_of(scored: Outcomes, row: int) -> RowOutcome:
+def outcome_of(scored: Outcomes, row: int) -> RowOutcome:
     """Read what one row got."""
     scores, reasons, failures = {}, {}, {}
     for name, outcome in scored.components.items():

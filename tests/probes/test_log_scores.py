@@ -2,6 +2,7 @@
 
 import random
 import re
+from statistics import median
 
 import pytest
 
@@ -42,6 +43,16 @@ def in_window(prompt, completions, prompt_ids, completion_ids, answer, **data):
 
 def first_number(completion, ground_truth):
     return float((re.findall(r"\d+", completion) or [None])[0] == ground_truth)
+
+
+def against_the_median(prompts, completions, answer, **kwargs):
+    """Takes off what is longer than the median of the prompt, of batches of any size."""
+    scores = []
+    for prompt, text, truth in zip(prompts, completions, answer, strict=True):
+        rows = zip(prompts, completions, strict=True)
+        lengths = [len(other) for name, other in rows if name == prompt]
+        scores.append(strict(text, truth) - 0.1 * (len(text) > median(lengths)))
+    return scores
 
 
 def at_random(solution_str, ground_truth):
@@ -102,6 +113,12 @@ def probed(reward, rows):
             "20 of 40 logged rows earn something else here (mean 0 here, 0.5 in the log).",
         ),
         (
+            against_the_median,
+            dump(lambda text, truth: strict(text, truth) * 0.7),
+            "warn",
+            "20 of 40 logged rows earn something else here (mean 0.45 here, 0.35 in the log).",
+        ),
+        (
             of_even_truths,
             dump(),
             "warn",
@@ -117,6 +134,7 @@ def probed(reward, rows):
     ids=[
         "a logged column",
         "no cause known",
+        "no cause known of whole groups",
         "another version",
         "another scale",
     ],
@@ -138,6 +156,7 @@ def test_that_the_log_has_other_scores_is_the_first_finding(
         (behind_the_turn, dump()),
         (first_number, table(other_reward=lambda text: 0.0, length_reward=len)),
         (at_random, dump()),
+        (against_the_median, dump(lambda text, truth: strict(text, truth) * 0.9)),
         (strict, [{**row, "score": None} for row in dump()]),
         (strict, dump(acc=lambda text: len(text) / 100)),
     ],
@@ -146,6 +165,7 @@ def test_that_the_log_has_other_scores_is_the_first_finding(
         "the same scores of prompt and completion as one text",
         "scores of other rewards",
         "chance in the reward",
+        "scores of whole groups",
         "no scores",
         "another column beside the total",
     ],

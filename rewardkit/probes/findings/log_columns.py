@@ -27,7 +27,14 @@ from rewardkit.findings import Finding, Findings, rule
 from rewardkit.plain import is_number
 from rewardkit.probes.code.constants import constants
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import SHARE_OF_RULE, RowOutcome, are_equal, rewards_in
+from rewardkit.probes.runner import (
+    SHARE_OF_RULE,
+    RowOutcome,
+    are_equal,
+    outcome_of,
+    rewards_in,
+    score_rows,
+)
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rollouts.columns import LOGGED
 from rewardkit.strategies.strategy import Row
@@ -44,6 +51,9 @@ CHANGING = frozenset(
     )
 )
 """Findings of rewards that earn no score, or not the same score each time."""
+
+OF_GROUP = ("prompt_id", "prompt", "step")
+"""Columns that siblings share in a log."""
 
 MOST_RETRIED = 32
 """Rows that are tried with another value of a column. Our choice."""
@@ -73,6 +83,9 @@ def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]
         logged = [row.get(column) for row, _ in pool]
         theirs = finite(np.array(logged, dtype=float))
         evidence, rows = compare_with_log(ours, theirs)
+        if evidence["rows"] and _takes_lists(observed):
+            ours = _scores_in_groups(observed, [row for row, _ in pool], component)
+            evidence, rows = compare_with_log(ours, theirs)
         if not evidence["rows"]:
             continue
         rows = rows[: evidence["rows"]]
@@ -132,6 +145,25 @@ def _score_of(outcome: RowOutcome, component: str | None) -> float:
     if component is None:
         return outcome.reward
     return outcome.scores.get(component, math.nan)
+
+
+def _takes_lists(observed: Observed) -> bool:
+    """Whether a function gets several rows in a call, and may look at siblings."""
+    functions = observed.reward.functions
+    return any(getattr(item, "together", "") == "batch" for item in functions)
+
+
+def _scores_in_groups(
+    observed: Observed, rows: Sequence[Row], component: str | None
+) -> Floats:
+    """Score rows again with all siblings in one call, as `score` does, (rows,)."""
+    keys = [repr([row.get(name) for name in OF_GROUP]) for row in rows]
+    _, groups = np.unique(keys, return_inverse=True)
+    tries = observed.tries
+    tries.calls += len(rows)
+    scored = score_rows(tries.reward, rows, tries.limit, groups)
+    outcomes = [outcome_of(scored, place) for place in range(len(rows))]
+    return np.array([_score_of(outcome, component) for outcome in outcomes])
 
 
 def _is_steady(observed: Observed, different: Sequence[tuple[Row, RowOutcome]]) -> bool:
