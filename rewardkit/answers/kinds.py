@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from rewardkit.primitives.extract import boxed
@@ -82,16 +83,20 @@ def read_truth(truth: Any) -> str | None:
             return read_truth(truth[0])
     if isinstance(truth, dict | list | tuple):
         return json.dumps(truth, ensure_ascii=False, default=str)
-    text = "" if truth is None else str(truth).strip()
+    return None if truth is None else _read_text(str(truth))
+
+
+@lru_cache(maxsize=4096)  # siblings have one truth
+def _read_text(truth: str) -> str | None:
+    """Return the answer of a text, or None where it is empty."""
+    text = truth.strip()
     solutions = MARKED_TRUTH.split(text)
     if len(solutions) > 1:
-        text = solutions[-1].strip()
-    else:
-        tagged = WHOLLY_TAGGED.fullmatch(text)
-        if tagged:
-            text = tagged[2].strip()
-        text = BOXED(text) or text
-    return text or None
+        return solutions[-1].strip() or None
+    tagged = WHOLLY_TAGGED.fullmatch(text)
+    if tagged:
+        text = tagged[2].strip()
+    return BOXED(text) or text or None
 
 
 def is_nothing(truth: str) -> bool:

@@ -96,6 +96,8 @@ ATTACKS = (
         ("frame", "inspect.stack", "orig_argv", "open(__file__)"),
     ),
 )
+SIGN = re.compile("|".join(re.escape(sign) for item in ATTACKS for sign in item.signs))
+"""What texts have that may hold an attack."""
 _REPETITION = repetition(ngram=4)
 
 
@@ -127,6 +129,9 @@ class CompletionReading:
         repeated = _REPETITION(completion[:CHARACTERS_READ]) or 0.0
         ends = both_ends(completion)
         folded = ends.casefold()
+        attacks = [False] * len(ATTACKS)
+        if SIGN.search(folded):
+            attacks = [attack.is_in(ends, folded) for attack in ATTACKS]
         return cls(
             statement,
             states_truth(completion, truth, statement),
@@ -134,7 +139,7 @@ class CompletionReading:
             len(items) >= MOST_ITEMS,
             len(marks) > 1,
             repeated >= SHARE_OF_REPEATS,
-            [attack.is_in(ends, folded) for attack in ATTACKS],
+            attacks,
         )
 
 

@@ -177,7 +177,7 @@ class Timeline(RunRows):
         change = self.task_change(1)  # it may come back from a dip, and rise no further
         return change is not None and change_of_run(self.task_figure, change)[1] > 0
 
-    @property
+    @cached_property
     def may_have_fallen(self) -> bool:
         """Return whether the last quarter of the run is far below the first one.
 
