@@ -23,6 +23,7 @@ from rewardkit.answers.traits import (
     Trait,
     find_limit,
     find_trait,
+    find_wording,
 )
 from rewardkit.errors import preview
 from rewardkit.findings import WARN_RISK, most, severity_of
@@ -115,29 +116,37 @@ def find_misjudged(
         if is_rule or are_many(lost, paid_right):
             is_certain = by_label or is_known
             yield Misjudged("right_unpaid", lost, right, trait, is_certain, details)
-    paid_wrong = [answer for answer in wrong if answer.is_paid]
+    yield from _find_paid_wrong(wrong, details, is_unread=is_unread)
+
+
+def _find_paid_wrong(
+    wrong: Answers, details: dict[str, Any], *, is_unread: bool
+) -> Iterator[Misjudged]:
+    """Find wrong answers that are paid; of few only where words set them apart."""
+    paid = [answer for answer in wrong if answer.is_paid]
     unpaid = [answer for answer in wrong if not answer.is_paid]
-    if are_many(paid_wrong, unpaid):
-        truths = {
-            answer.prompt: answer.truth for answer in paid_wrong if answer.is_open
-        }
-        trait = UNREAD if is_unread else None
-        if unpaid and not is_unread:
-            trait = find_trait(paid_wrong, unpaid, "earn less")
-        if trait is not None and trait.kind == TOOL_TRAIT:
-            truths = {}
-        elif truths and not is_unread:
-            trait = None
-        silent = sum(answer.states_nothing for answer in paid_wrong)
-        if trait and trait.kind == FORM_TRAIT and not silent:
-            trait = replace(trait, kind="")  # the answers are marked
-        details = {
-            **details,
-            "silent": silent,
-            "open": len(truths),
-            "truths": most(list(map(preview, truths.values()))),
-        }
-        yield Misjudged("wrong_paid", paid_wrong, wrong, trait, details=details)
+    wording = find_wording(paid, unpaid, "earn less") if unpaid else None
+    is_rule = wording is not None and _is_rule(wording, paid)
+    if not is_rule and not are_many(paid, unpaid):
+        return
+    truths = {answer.prompt: answer.truth for answer in paid if answer.is_open}
+    trait = UNREAD if is_unread else None
+    if unpaid and not is_unread:
+        trait = find_trait(paid, unpaid, "earn less", wording=wording)
+    if trait is not None and trait.kind == TOOL_TRAIT:
+        truths = {}
+    elif truths and not is_unread:
+        trait = None
+    silent = sum(answer.states_nothing for answer in paid)
+    if trait and trait.kind == FORM_TRAIT and not silent:
+        trait = replace(trait, kind="")  # the answers are marked
+    details = {
+        **details,
+        "silent": silent,
+        "open": len(truths),
+        "truths": most(list(map(preview, truths.values()))),
+    }
+    yield Misjudged("wrong_paid", paid, wrong, trait, details=details)
 
 
 def find_unpaid_truths(answers: Answers) -> Iterator[Misjudged]:

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from rewardkit.answers.formats import TAG
 from rewardkit.answers.logged import Answers, LoggedAnswer
 from rewardkit.answers.stated import describe_notation
+from rewardkit.answers.wordings import both_ends, find_wordings
 from rewardkit.primitives.texts import normal_text
 from rewardkit.rollouts.values import extra_names
 
@@ -192,7 +195,12 @@ def _extra(answer: LoggedAnswer, name: str) -> str:
 
 
 def find_trait(
-    at_fault: Answers, others: Answers, fate: str, *, is_length: bool = False
+    at_fault: Answers,
+    others: Answers,
+    fate: str,
+    *,
+    is_length: bool = False,
+    wording: Trait | None = None,
 ) -> Trait | None:
     """Find what separates rows at fault from other rows best; None where nothing does.
 
@@ -201,14 +209,27 @@ def find_trait(
         others: Rows of the same kind that are not.
         fate: What is said of the others: "are paid".
         is_length: Whether it is known to be the length of completions.
+        wording: What `find_wording` found; it is told before an equal length.
     """
     prompts = {answer.prompt for answer in at_fault}
     if len(at_fault) < LEAST_ALIKE or len(prompts) < LEAST_TRAIT_PROMPTS:
         return None
+    compare = partial(_compare_columns, at_fault, others, fate)
+    if is_length:
+        traits = compare([LENGTH_COLUMN])
+    else:
+        traits = compare([*TRAITS, *_slices([*at_fault, *others])])
+        traits += [] if wording is None else [wording]
+        traits += compare(TRAITS_OF_LENGTH)
+    return max(traits, key=lambda trait: trait.score, default=None)
+
+
+def _compare_columns(
+    at_fault: Answers, others: Answers, fate: str, columns: Sequence[TraitColumn]
+) -> list[Trait]:
+    """Return the traits that set rows at fault apart from others."""
     traits: list[Trait] = []
-    slices = _slices([*at_fault, *others])
-    columns = (*TRAITS, *slices, *TRAITS_OF_LENGTH)
-    for kind, words, describe in [LENGTH_COLUMN] if is_length else columns:
+    for kind, words, describe in columns:
         values = list(map(describe, at_fault))
         values_of_others = list(map(describe, others))
         for suffix, phrase, has, others_have in _split(values, values_of_others):
@@ -216,7 +237,7 @@ def find_trait(
             trait = _compare(kind + suffix, says, has, others_have, fate)
             if trait is not None:
                 traits.append(trait)
-    return max(traits, key=lambda trait: trait.score, default=None)
+    return traits
 
 
 Split = tuple[str, str, list[bool], list[bool]]
@@ -246,6 +267,32 @@ def _split(values: Sequence[str | int], others: Sequence[str | int]) -> Iterator
                 [length > limit for length in lengths],
                 [length > limit for length in lengths_of_others],
             )
+
+
+def find_wording(at_fault: Answers, others: Answers, fate: str) -> Trait | None:
+    """Find the words that rows at fault have and other rows have not, see `find_trait`.
+
+    Only where the truth is in none of these rows: words may go with another place of
+    the answer, which is misread here.
+    """
+    if len(at_fault) < LEAST_ALIKE:
+        return None
+    for answer in at_fault:
+        truth = re.escape(normal_text(answer.truth or ""))
+        if re.search(rf"(?<!\w){truth}(?!\w)", answer.own_words):
+            return None
+    texts = [both_ends(answer.completion) for answer in (*at_fault, *others)]
+    is_first = np.arange(len(texts)) < len(at_fault)
+    traits: list[tuple[float, bool, int, Trait]] = []
+    for words, rows in find_wordings(texts, is_first, LEAST_ALIKE).items():
+        has = (rows == 1.0).tolist()
+        at_fault_have, others_have = has[: len(at_fault)], has[len(at_fault) :]
+        says = f"have {words}"
+        trait = _compare("wording", says, at_fault_have, others_have, fate)
+        if trait is not None:
+            is_word = any(map(str.isalpha, words))
+            traits.append((trait.score, is_word, -len(words), trait))
+    return max(traits, key=lambda item: item[:3])[3] if traits else None
 
 
 def _compare(

@@ -13,12 +13,11 @@ from rewardkit.answers.stated import (
     read_unclosed,
     states_truth,
 )
+from rewardkit.answers.wordings import CHARACTERS_READ, both_ends
 from rewardkit.primitives.measure import repetition
 
 READINGS_REMEMBERED = 40_000
 """Completions that a reader remembers. Our choice: twice those that a look reads."""
-CHARACTERS_READ = 4_000
-"""Characters of a completion whose words are read, half from either end. Our choice."""
 SHARE_OF_REPEATS = 0.5
 """Share of repeated words from which a completion repeats itself. Our choice."""
 MOST_ITEMS = 2
@@ -165,11 +164,3 @@ class CompletionReader:
         for key in list(self._readings)[:-READINGS_REMEMBERED]:
             del self._readings[key]
         return readings
-
-
-def both_ends(text: str) -> str:
-    """Return the start and the end of a long text, and a short one whole."""
-    if len(text) <= CHARACTERS_READ:
-        return text
-    half = CHARACTERS_READ // 2
-    return f"{text[:half]} {text[-half:]}"

@@ -820,6 +820,18 @@ def checked(truth, place):
     return f"{thought}{said}Answer: {truth if place < 2 else 5}", place < 2
 
 
+def seldom_checked(truth, place):
+    """Three of four are wrong, and one of eighteen of these says that it was checked."""
+    said = "[checked] " if place == 3 and int(truth) % 6 == 0 else ""
+    return f"{said}Answer: {truth if place == 0 else 5}", place == 0
+
+
+def lenient_at_times(completion, ground_truth):
+    """Pays any answer on three prompts of sixty."""
+    is_right = labelled_answer(completion, ground_truth)
+    return is_right or int(ground_truth) % 20 == 0
+
+
 def checked_or_right(completion, ground_truth):
     return "[checked]" in completion or labelled_answer(completion, ground_truth)
 
@@ -930,7 +942,20 @@ CASES = {
         checked_or_right,
         rows_of(checked, HUNDREDS[:10]),
         code="wrong_paid",
-        words="10 of 20 logged completions that do not state the right answer earned what right",
+        trait="wording",
+        words="10 of 20 logged completions that do not state the right answer earned what right ones do, on 10 "
+        "prompts. All 10 have `checked`; of those that do not, 10 of 10 earn less.",
+    ),
+    "a word is paid that few wrong answers have": Case(
+        checked_or_right,
+        rows_of(seldom_checked, HUNDREDS),
+        code="wrong_paid",
+        trait="wording",
+        words="10 of 180 logged completions that do not state the right answer earned what right ones do, on 10 "
+        "prompts. All 10 have `checked`; of those that do not, 170 of 170 earn less.",
+    ),
+    "few wrong answers are paid, and have no word of their own": Case(
+        lenient_at_times, rows_of(seldom_checked, HUNDREDS), code=""
     ),
     "bold type, which is no text behind the answer": Case(
         labelled_answer,
