@@ -66,6 +66,18 @@ class Context:
         texts = self.table["completion"].iloc[rows].tolist()
         return np.fromiter(map(len, texts), dtype=float, count=len(texts))
 
+    def conversations(self, rows: slice | Codes) -> list[str]:
+        """Return the completions of some rows, with their turns where the log has them.
+
+        The last turn of an agent may be the same where what it did is not.
+        """
+        table = self.table.iloc[rows]
+        texts = list(map(str, table["completion"].tolist()))
+        if "messages" not in table:
+            return texts
+        turns = table["messages"].tolist()
+        return [f"{text}\0{turn}" for text, turn in zip(texts, turns, strict=True)]
+
     @property
     def length_unit(self) -> str:
         """Return "tokens" where each completion has a count, else "characters"."""

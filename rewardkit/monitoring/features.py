@@ -45,11 +45,12 @@ class Feature:
 class StepTexts:
     """The completions that are read, (rows,) each, and what each does by itself.
 
-    `is_early` marks those of the first steps, which lengths are compared with.
+    `conversations` are the completions with all their turns. `is_early` marks those of the first steps, which lengths are compared with.
     """
 
     prompts: Sequence[str]
     completions: Sequence[str]
+    conversations: Sequence[str]
     readings: Sequence[CompletionReading]
     groups: Codes
     is_early: Mask
@@ -102,7 +103,7 @@ def _conduct(texts: StepTexts) -> Iterable[Feature]:
 
 def same_texts(texts: StepTexts) -> list[bool]:
     """Return which rows have the text of a sibling."""
-    pairs = list(zip(texts.groups.tolist(), texts.completions, strict=True))
+    pairs = list(zip(texts.groups.tolist(), texts.conversations, strict=True))
     counts = Counter(pairs)
     return [counts[pair] > 1 for pair in pairs]
 

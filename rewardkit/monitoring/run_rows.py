@@ -186,6 +186,7 @@ class RunRows:
         return StepTexts(
             _texts_of(table, "prompt"),
             completions,
+            self.view.context.conversations(self.rows_read),
             self.reader.read_all(completions, truths),
             windows.groups,
             self.is_early(windows.of_rows),

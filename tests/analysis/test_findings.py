@@ -511,3 +511,24 @@ def test_a_task_that_pays_nobody_counts_who_states_the_truth(truth, wrong, right
         (item,) = rk.diagnose(rk.score(reward, rows)).findings
         assert (item.code, said in item.sentence) == ("constant", True)
         assert ("rk.explain" in item.advice) == bool(stated)
+
+
+@pytest.mark.parametrize("calls", [("look(1)", "look(2)"), ("look(1)", "look(1)")])
+def test_conversations_are_the_same_text_where_all_of_their_turns_are(calls):
+    rows = []
+    for number in range(40):
+        for call in calls:
+            turns = [{"role": "assistant", "content": call}]
+            turns.append({"role": "assistant", "content": "Done."})
+            rows.append(
+                {
+                    "prompt_id": number,
+                    "completion": "Done.",
+                    "messages": turns,
+                    "score": float(number % 3 == 0 and call == "look(1)"),
+                }
+            )
+    rollouts = rk.load_rollouts(rows)
+    scores = rk.score(rk.recorded(rollouts), rollouts)
+    is_told = bool(rk.diagnose(scores)["collapsed_outputs"])
+    assert is_told == (calls[0] == calls[1])

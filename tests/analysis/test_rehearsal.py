@@ -32,7 +32,7 @@ from rewardkit.analysis.rehearsal.policy import (
 )
 from rewardkit.analysis.rehearsal.reach import lengthened, rungs_of
 from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
-from rewardkit.analysis.rehearsal.rows import collect, pay_rows
+from rewardkit.analysis.rehearsal.rows import collect, pay_rows, stages_of
 from rewardkit.analysis.statistics.advantages import grpo
 
 ROLLOUTS = Path(__file__).parents[2] / "data" / "training" / "rollouts"
@@ -340,6 +340,30 @@ def test_the_ability_of_kinds_the_ease_of_prompts_and_what_a_run_learnt_are_told
     ability, found = fit_ability(kinds, prompts, right, stages)
     assert ability[:2] == pytest.approx([1, -1], abs=0.15) and ability[2] == NEVER
     assert np.corrcoef(found, ease)[0, 1] > 0.95
+
+
+STEPS = [
+    pytest.param(np.arange(40), 4, 16, id="16 steps have 64 groups"),
+    pytest.param(np.arange(200), 2, 32, id="32 of 200"),
+    pytest.param(np.arange(200), 8, 30, id="15 % of the steps"),
+    pytest.param(np.arange(0, 1000, 10), 8, 15, id="every tenth step is logged"),
+    pytest.param(np.arange(10), 40, 10, id="too few steps for a run"),
+    pytest.param(np.arange(12), 4, 12, id="fewer groups than a start has"),
+]
+
+
+@pytest.mark.parametrize(("steps", "groups", "first"), STEPS)
+def test_a_run_begins_with_the_steps_that_have_enough_groups(steps, groups, first):
+    """Ten prompts come again and again, so that no code of a group is that of a prompt."""
+    rows = []
+    for number, step in enumerate(np.repeat(steps, groups).tolist()):
+        prompt = {"prompt": f"{number % 10}?", "prompt_id": number, "step": step}
+        for answer in ("7", "8"):
+            completion = f"<answer>{answer}</answer>"
+            rows.append({**prompt, "completion": completion, "ground_truth": "7"})
+    (view,) = make_views(rk.score(paid(), rk.load_rollouts(rows)))
+    is_start = stages_of(view) == 0
+    assert np.unique(view.context.steps[is_start]).tolist() == steps[:first].tolist()
 
 
 # --- siblings

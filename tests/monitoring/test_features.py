@@ -18,6 +18,7 @@ def features_of(completions, truths):
     texts = StepTexts(
         prompts=[f"Question {group}?" for group in groups],
         completions=completions,
+        conversations=completions,
         readings=CompletionReader().read_all(completions, truths),
         groups=groups,
         is_early=groups < len(groups) // 2,

@@ -281,10 +281,10 @@ def collapsed_outputs(
     *,
     identical_pairs: float = 0.25,  # sibling pairs with the same text: our choice
 ) -> Iterator[Finding]:
-    """Find siblings that are the same text."""
+    """Find siblings that are the same text, turn by turn."""
     if view.is_judged.sum() < 2 or not view.varies:
         return
-    marks = marks_of(view.completions[view.few])
+    marks = marks_of(view.context.conversations(view.few))
     equal, pairs = count_ties(marks, view.groups[view.few], total=len(view.owner))
     if not pairs.sum() or equal.sum() < identical_pairs * pairs.sum():
         return
@@ -317,9 +317,9 @@ def unsteady(
         return
     rows = np.arange(len(view))[view.few]
     table = view.context.table.iloc[rows]
-    texts = table["completion"].tolist()
-    for name in {"messages", *view.reward.needs} & {*table.columns}:
-        if name == "completion" or name.startswith(LOGGED):
+    texts = view.context.conversations(rows)
+    for name in {*view.reward.needs} & {*table.columns}:
+        if name in ("completion", "messages") or name.startswith(LOGGED):
             continue
         cells = table[name].tolist()
         texts = [f"{text}\0{cell}" for text, cell in zip(texts, cells, strict=True)]
@@ -333,7 +333,8 @@ def unsteady(
     owner[repeats] = groups
     apart = np.bincount(owner, is_apart, minlength=len(view.owner))
     several = np.bincount(owner, stats.has_pairs, minlength=len(view.owner))
-    if (apart > 0).sum() < 2 or apart.sum() < unsteady * several.sum():
+    prompts = np.unique(view.owner[apart > 0])
+    if len(prompts) < 2 or apart.sum() < unsteady * several.sum():
         return
     yield finding(
         view,
@@ -342,5 +343,5 @@ def unsteady(
         limit=unsteady,
         reading=rows[is_apart[repeats]],
         apart=int(apart.sum()),
-        prompts=len(np.unique(view.owner[apart > 0])),
+        prompts=len(prompts),
     )

@@ -263,9 +263,11 @@ def _payer(rehearsal: Rehearsal, rows: Codes) -> str:
 def _why(rehearsal: Rehearsal, takes_over: TakesOver | None) -> str:
     """Say what decides where nothing is right, or what is paid beside the task."""
     view = rehearsal.view
-    right = rehearsal.rows.right[: len(view)]
-    none_right = view.group_stats(right.astype(float)).mean == 0
-    share = float(none_right[rehearsal.rows.stages[view.owner] == 0].mean())
+    logged = len(view)
+    is_start = rehearsal.rows.stages[:logged] == 0
+    right = np.where(is_start, rehearsal.rows.right[:logged], np.nan)
+    stats = view.group_stats(right)
+    share = float((stats.mean == 0)[stats.count > 0].mean())
     groups = f"the {percent(share)} of groups where nothing is right"
     if takes_over is None and share >= RISE:
         return f"what chance pays in {groups} wears off what the policy knows"

@@ -150,7 +150,8 @@ def stages_of(view: View) -> Codes:
     if steps is None or np.isnan(steps).any() or np.ptp(steps) < FEWEST_STEPS:
         return stages
     distinct, places = np.unique(steps, return_inverse=True)
-    groups = np.cumsum(np.bincount(places[view.owner]))
+    first_rows = np.unique(view.groups, return_index=True)[1]
+    groups = np.cumsum(np.bincount(places[first_rows]))
     enough = 1 + int(np.searchsorted(groups, FEWEST_GROUPS_AT_START))
     first_steps = max(enough, math.ceil(START * len(distinct)))
     return np.asarray(places // first_steps, dtype=np.intp)
