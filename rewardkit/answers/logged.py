@@ -86,7 +86,10 @@ class LoggedAnswer:
     def turns(self) -> int:
         """How often the assistant speaks; 0 where the log has no turns."""
         turns = self.row.get("messages")
-        return sum(turn.get("role") == "assistant" for turn in turns or ())
+        if not isinstance(turns, list):
+            return 0
+        roles = [turn.get("role") for turn in turns if isinstance(turn, dict)]
+        return roles.count("assistant")
 
     @property
     def label(self) -> str:

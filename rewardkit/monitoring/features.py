@@ -45,7 +45,8 @@ class Feature:
 class StepTexts:
     """The completions that are read, (rows,) each, and what each does by itself.
 
-    `conversations` are the completions with all their turns. `is_early` marks those of the first steps, which lengths are compared with.
+    `conversations` are the completions with all their turns. `is_early` marks those of
+    the first steps, which lengths are compared with.
     """
 
     prompts: Sequence[str]

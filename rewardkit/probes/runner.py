@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.probes.text_columns import TextColumns, other_values
+from rewardkit.probes.text_columns import TextColumns
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import bind
@@ -216,7 +216,7 @@ class Tries:
         sample = [*rows[-ROWS_WITH_OTHER_VALUES:], *rows[:1]]
         unwritable = []
         for name in self.text_columns.doubtful:
-            pairs = other_values(sample, name)
+            pairs = self.text_columns.other_values(sample, name)
             same = [row for row, _ in pairs] * 2  # is a difference more than noise?
             changed = [self.varied(row, **{name: value}) for row, value in pairs]
             rewards = np.array(rewards_in(self.outcomes([*same, *changed])))

@@ -65,6 +65,25 @@ class TextColumns:
             return {}
         return _write_columns(self.writers, row, text, completion)
 
+    def other_values(self, rows: Sequence[Row], name: str) -> list[tuple[Row, Any]]:
+        """Pair rows with another value of a doubtful column, where there is one.
+
+        Ids keep their number, the first and the last; else the value is that of another
+        row, with what follows the text as the row has it.
+        """
+        write = self.writers.get(name)
+        pairs: list[tuple[Row, Any]] = []
+        for row, other in zip(rows, [*rows[1:], *rows[:1]], strict=True):
+            value, changed = row.get(name), other.get(name)
+            if isinstance(value, list):
+                inner = value[1:2] * (len(value) - 2)
+                changed = [*value[:1], *inner, *value[-1:]]
+            elif write is not None and changed is not None:
+                changed = write(changed, other["completion"], row["completion"])
+            if changed != value:
+                pairs.append((row, changed))
+        return pairs
+
 
 def _write_columns(
     writers: Mapping[str, Write], row: Row, old: str, new: str
@@ -74,22 +93,6 @@ def _write_columns(
         for name, write in writers.items()
         if row.get(name) is not None
     }
-
-
-def other_values(rows: Sequence[Row], name: str) -> list[tuple[Row, Any]]:
-    """Pair rows with another value of a doubtful column, where there is one.
-
-    Ids keep their number, the first and the last; answers are those of another row.
-    """
-    pairs: list[tuple[Row, Any]] = []
-    for row, other in zip(rows, [*rows[1:], *rows[:1]], strict=True):
-        value, changed = row.get(name), other.get(name)
-        if isinstance(value, list):
-            inner = value[1:2] * (len(value) - 2)
-            changed = [*value[:1], *inner, *value[-1:]]
-        if changed != value:
-            pairs.append((row, changed))
-    return pairs
 
 
 def learn_text_columns(rows: Sequence[Row], groups: Iterable[int]) -> TextColumns:
@@ -161,6 +164,11 @@ def _learn_writer(sample: Sample, name: str) -> Write | None:
 
 def _is_doubtful(sample: Sample, write: Write | None) -> bool:
     """Return whether what would be written may be wrong, see `TextColumns`."""
+    objects = [cell for cell in sample if isinstance(cell.value, dict)]
+    if objects and isinstance(write, partial):
+        (writers,) = write.args
+        columns = _columns_of(objects)
+        return any(_is_doubtful(column, writers.get(key)) for key, column in columns)
     if write is None:
         return _differs(sample)
     is_length = write is not _write_copy

@@ -5,6 +5,7 @@ A subject is a prompt whose right answer is known; its wrong answers are made he
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections import Counter
@@ -23,6 +24,7 @@ from rewardkit.answers.kinds import (
     kind_of,
     read_options,
 )
+from rewardkit.answers.marks import CLEAR_MARKS
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.messages import prompt_text
@@ -272,6 +274,7 @@ MUCH_ALIKE = 60.0
 MOST_FROM_PROMPTS = 4  # answers to other prompts that are taken: our choice
 STAND_IN = "none of these"
 """An answer that is right nowhere."""
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 STAND_INS = {"mathematics": "-917", "code": "pass"}
 """Kind -> such an answer; for other kinds that is `STAND_IN`."""
 
@@ -312,6 +315,24 @@ def wrong_answers(
     ]
     unlike.sort(key=lambda text: (fuzz.ratio(answer, text), text))
     return (*unlike[:MOST_FROM_PROMPTS], STAND_INS.get(kind, STAND_IN))
+
+
+def write_stub(answer: str) -> str | None:
+    r"""Return an answer with its Python functions emptied, None without any function.
+
+    >>> write_stub("def double(n):\n    return 2 * n")
+    'def double(n):\n    return None'
+    """
+    program = CLEAR_MARKS["fence"](answer) or answer
+    try:
+        tree = ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+    for function in functions:
+        function.body = [ast.Return(ast.Constant(None))]
+    stub = ast.unparse(ast.fix_missing_locations(tree))
+    return answer.replace(program, stub) if functions else None
 
 
 def _wrong_numbers(answer: str, others: Iterable[str]) -> Iterator[str]:

@@ -168,6 +168,27 @@ def test_an_answer_that_no_reader_takes_from_the_text_is_not_replaced_by_an_old_
     assert "the reward reads 'end'" in " ".join(str(result).split())
 
 
+EPISODES = [
+    {**row, "episode": {"text": row["completion"], "success": place % 3 == 0}}
+    for place, row in enumerate(ROWS)
+]
+
+
+def succeeded(episode):
+    return float(episode["success"])
+
+
+def right_in_episode(episode, ground_truth):
+    return right(episode["text"], ground_truth)
+
+
+def test_an_object_holds_the_text_and_what_nobody_can_write_for_another_one():
+    beside = probe(succeeded, EPISODES)
+    assert beside.alarms == () and "the reward reads 'episode'" in str(beside)
+    inside = probe(right_in_episode, EPISODES)
+    assert len(inside.calibration.subjects) > 4 and inside.alarms == ()
+
+
 JUDGED = [
     {
         **row,
