@@ -1,5 +1,6 @@
 """load_reward(): the three forms, and one clear sentence for whatever a name can get wrong."""
 
+import importlib
 import os
 import pickle
 import subprocess
@@ -582,6 +583,34 @@ def test_relative_imports_of_a_file_are_of_its_own_folders(tmp_path):
         with pytest.raises(rk.RewardError, match="relative imports"):
             rk.save_reward(reward, tmp_path / "saved.py")
     assert paid == [[2.0, 0.0]] * 2 + [[3.0, 0.0]] * 2
+
+
+@pytest.mark.parametrize("limit", [None, 30])
+def test_each_file_calls_its_own_neighbours_whatever_was_imported_of_their_names(
+    tmp_path, monkeypatch, limit
+):
+    monkeypatch.syspath_prepend(tmp_path)  # as the working folder of a command
+    rewards = {}
+    for place, paid in ((".", 0.25), ("older", 0.5), ("oldest", 1.0)):
+        folder = tmp_path / place
+        folder.mkdir(exist_ok=True)
+        (folder / "paid_amount.py").write_text(f"PAID = {paid}\n")
+        (folder / "paid_beside.py").write_text(
+            "from paid_amount import PAID\ndef beside(completion): return PAID\n"
+        )
+        (folder / "reward.py").write_text(
+            "import rewardkit as rk\nfrom paid_beside import beside\n"
+            "def own(completion): return beside(completion)\n"
+            "parts = [rk.Component('beside', beside), rk.Component('own', own)]\n"
+            "reward = rk.Reward('paid', components=parts)\n"
+        )
+    importlib.import_module("paid_beside")
+    for place in ("older", "oldest", "."):
+        rewards[place] = rk.load_reward(str(tmp_path / place / "reward.py"))
+    rows = [{"prompt": "?", "completion": "x", "place": place} for place in rewards]
+    routed = rk.Route("place", rewards)
+    scores = rk.score(routed, rk.load_rollouts(rows), timeout=limit)
+    assert scores.rewards.tolist() == [1.0, 2.0, 0.5]
 
 
 def test_an_edited_module_and_the_error_of_a_package_are_seen(tmp_path, monkeypatch):

@@ -34,16 +34,16 @@ from rewardkit.rewards.fingerprint import SOURCE_HASH, ReadFrom, source_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.workers.pool import MODULE_SOURCE
 from rewardkit.workers.worker import (
+    INSTALLED,
     PACKAGE,
     START_ERROR,
+    forget_others,
     import_folders,
     make_package,
 )
 
 MODULE_FILES = "__rewardkit_files__"
 """The name under which the module that a file made holds what was run of files."""
-LIBRARIES = {"site-packages", "dist-packages"}
-"""Folders of what is installed, and no source of the user's."""
 GALLERY = "rewardkit.gallery"
 MAIN = "__name__"
 """What a script compares with "__main__" where it is to do something when it is run."""
@@ -166,13 +166,12 @@ def gallery_names() -> list[str]:
 def run_file(path: Path) -> ModuleType:
     """Run a file and return its module; its folder is importable while it runs."""
     path = path.resolve()
-    # modules that an earlier run imported may have changed, or be another folder's
-    beside = _beside(path)
-    for helper in _HELPERS & sys.modules.keys():
-        if helper in beside or (path.parent / f"{helper}.py").is_file():
-            package, _, attribute = helper.rpartition(".")
-            vars(sys.modules.get(package, ModuleType(""))).pop(attribute, None)
-            del sys.modules[helper]
+    # modules that an earlier run imported may have changed
+    for helper in _HELPERS & _beside(path).keys():
+        package, _, attribute = helper.rpartition(".")
+        vars(sys.modules.get(package, ModuleType(""))).pop(attribute, None)
+        del sys.modules[helper]
+    forget_others(str(path.parent))
     imported = _beside(path)
     importlib.invalidate_caches()
     folders = import_folders(str(path))
@@ -244,7 +243,7 @@ def _files_below(folder: Path) -> dict[str, bytes]:
         if name == "__main__" or not place.endswith(".py"):
             continue
         file = Path(place)
-        if not LIBRARIES & {*file.parts} and file.is_file():
+        if not INSTALLED & {*file.parts} and file.is_file():
             files[file.relative_to(folder).as_posix()] = file.read_bytes()
     return files
 
@@ -264,7 +263,7 @@ def with_source(reward: Reward, name: str, attribute: str) -> Reward:
         path = Path(str(sys.modules[place].__file__))
         entry, files = path.name, {path.name: _content(sys.modules[place])}
         top = place.partition(".")[0]
-        if top != place and not LIBRARIES & {*path.parts} and top != "rewardkit":
+        if top != place and not INSTALLED & {*path.parts} and top != "rewardkit":
             package = Path(str(sys.modules[top].__file__)).parent
             entry = place
             files = {}

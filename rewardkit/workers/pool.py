@@ -36,7 +36,10 @@ from typing import Any, cast
 import cloudpickle
 
 from rewardkit.workers import worker
-from rewardkit.workers.worker import read_frames, write_frame
+from rewardkit.workers.worker import is_installed, read_frames, write_frame
+
+OWN = "rewardkit."
+"""Start of the names of modules that a worker has anyway."""
 
 MODULE_SOURCE = "__rewardkit_source__"
 """Where a module that was run from a file, and cannot be imported, holds its source."""
@@ -102,8 +105,18 @@ def by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
 
 
 def is_importable(module: ModuleType) -> bool:
-    """Return whether an import in a process with this one's paths finds a module."""
-    return PathFinder.find_spec(module.__name__.partition(".")[0]) is not None
+    """Return whether an import in a process with this one's paths finds a module.
+
+    A file of its name in another folder is another module.
+    """
+    top = module.__name__.partition(".")[0]
+    spec = PathFinder.find_spec(top)
+    if spec is None:
+        return False
+    file = getattr(sys.modules.get(top), "__file__", None)
+    if not file or not spec.has_location:
+        return True
+    return bool(os.path.realpath(file) == os.path.realpath(str(spec.origin)))
 
 
 def pack_function(
@@ -112,24 +125,32 @@ def pack_function(
 ) -> tuple[bytes, list[tuple[str, str, bytes]]]:
     """Pack a function, with name, path and source of modules that were run from files.
 
+    Of modules of the user's to import the source is empty, and the path says where.
     What is from a module that is not there, where it is sent, goes along whole.
 
     Raises:
         CannotSend: it cannot be pickled.
     """
-    content = pickled(function)
-    files, hidden = [], []
-    for name, module in list(sys.modules.items()):
-        if name.encode() not in content or not getattr(module, "__file__", None):
-            continue
-        if MODULE_SOURCE in vars(module):
-            files.append((name, str(module.__file__), vars(module)[MODULE_SOURCE]))
-        elif not is_there(module):
-            hidden.append(module)
-    if hidden:
-        with by_value(hidden):
+    files: dict[str, tuple[str, str, bytes]] = {}
+    hidden: dict[str, ModuleType] = {}
+    while True:
+        before = len(hidden)
+        files.clear()
+        with by_value([*hidden.values()]):
             content = pickled(function)
-    return content, files
+        for name, module in list(sys.modules.items()):
+            if name.encode() not in content or not getattr(module, "__file__", None):
+                continue
+            if MODULE_SOURCE in vars(module):
+                files[name] = name, str(module.__file__), vars(module)[MODULE_SOURCE]
+            elif not is_there(module):
+                hidden[name] = module
+            elif not is_installed(str(module.__file__)) and not name.startswith(OWN):
+                files[name] = name, str(module.__file__), b""
+        if len(hidden) == before:  # what goes along whole may name others
+            break
+    # a reward file comes last, and so its folder first
+    return content, sorted(files.values(), key=lambda file: file[2] != b"")
 
 
 @dataclass(eq=False)

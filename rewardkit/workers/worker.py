@@ -28,6 +28,8 @@ PACKAGE = "reward_folder_"
 """Start of the name of a package that is made for the relative imports of a file."""
 START_ERROR = "__rewardkit_error__"
 """The name under which such a package holds the error of its ``__init__.py``."""
+INSTALLED = {"site-packages", "dist-packages"}
+"""Folders of what is installed, and no source of the user's."""
 FRAME_LENGTH = struct.Struct("!Q")
 
 
@@ -130,13 +132,22 @@ def _cpu_timer(seconds: float) -> None:
 
 
 def _make_module(name: str, path: str, source: bytes) -> None:
-    """Run the source of a reward file under the name it has on the other side, once."""
+    """Run the source of a reward file under the name it has on the other side, once.
+
+    Without a source it is to be imported, from its folder.
+    """
+    if not source:
+        root = import_folders(path)[-1]
+        forget_others(root)
+        sys.path.insert(0, root)
+        return
     if name in sys.modules:
         return
     module = ModuleType(name)
     module.__file__ = path
     module.__package__ = make_package(path, source)
     sys.modules[name] = module
+    forget_others(os.path.dirname(path))
     sys.path[:0] = import_folders(path)
     # their bytecode would take two edits within one second for one
     sys.dont_write_bytecode = True
@@ -145,6 +156,34 @@ def _make_module(name: str, path: str, source: bytes) -> None:
     except BaseException:
         del sys.modules[name]
         raise
+
+
+def forget_others(folder: str) -> None:
+    """Forget modules of other folders that have the names of files in this one.
+
+    So that a file imports its own neighbours, and not what the working folder or
+    another reward has of their names. What Python or pip installed stays.
+    """
+    names = set()
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        if name.endswith(".py"):
+            names.add(name.removesuffix(".py"))
+        elif os.path.isfile(os.path.join(folder, name, "__init__.py")):
+            names.add(name)
+    names -= {"__main__", "rewardkit"}
+    for name, module in sys.modules.copy().items():
+        top = name.partition(".")[0]
+        file = getattr(module, "__file__", None)
+        if top in names and file and not is_installed(file):
+            beside = os.path.join(os.path.realpath(folder), top)
+            if not os.path.realpath(file).startswith((f"{beside}.", beside + os.sep)):
+                del sys.modules[name]
+
+
+def is_installed(file: str) -> bool:
+    """Return whether a file is of Python, or of what pip installs."""
+    python = os.path.join(os.path.dirname(os.__file__), "")
+    return file.startswith(python) or bool(INSTALLED & {*file.split(os.sep)})
 
 
 def import_folders(path: str) -> list[str]:
