@@ -371,8 +371,15 @@ def asks_for(function: Any, name: str) -> bool:
 def _keywords_read(function: Any) -> Iterator[tuple[Any, bool]]:
     """Yield keys that it reads in ``**kwargs``, and whether it fails without them."""
     kwargs = keywords_name(function)
-    if kwargs is None:
-        return
+    if kwargs is not None:
+        yield from keys_read(function, kwargs)
+
+
+def keys_read(function: Any, name: str) -> Iterator[tuple[Any, bool]]:
+    """Yield keys that it reads in its dict `name`, and whether it fails without them.
+
+    None where its code does not show.
+    """
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(without_partial(function))))
     except (OSError, TypeError, SyntaxError):
@@ -380,13 +387,13 @@ def _keywords_read(function: Any) -> Iterator[tuple[Any, bool]]:
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(value=ast.Name(id=dict_name), slice=ast.Constant(key)):
-                if dict_name == kwargs:
+                if dict_name == name:
                     yield key, True
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=dict_name)),
                 args=[ast.Constant(key), *_],
             ):
-                if dict_name == kwargs:
+                if dict_name == name:
                     yield key, False
 
 

@@ -14,8 +14,14 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.users_code import label_of
 from rewardkit.rollouts.columns import JUDGED_PREFIX, LOGGED, free_name
 from rewardkit.targets.adapter import Key, LacksColumn
-from rewardkit.targets.choice import choose_reading, chooser
-from rewardkit.targets.columns import OF_DATA, Row, required_parameters
+from rewardkit.targets.choice import DIFFERS, choose_reading, chooser
+from rewardkit.targets.columns import (
+    OBJECT_COLUMNS,
+    OF_DATA,
+    Row,
+    keys_read,
+    required_parameters,
+)
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.target import JUDGED, Target
 from rewardkit.targets.trial import (
@@ -158,6 +164,25 @@ def _titles(trials: Sequence[tuple[str, ReadingTrial]]) -> str:
     return "; ".join(f"{', '.join(names[title])} read as {title}" for title in names)
 
 
+def _find_lacking_key(trial: ReadingTrial, rows: Sequence[Row]) -> str:
+    """Return what it reads in an object and no row has, "" where that decides nothing.
+
+    It decides where all rows get the same, and the scores of the log differ.
+    """
+    agreement = trial.agreement(rows)
+    is_other = agreement is not None and agreement <= DIFFERS
+    if not is_other or not trial.works or trial.tells_apart:
+        return ""
+    for name in OBJECT_COLUMNS:
+        if name not in trial.reading.mapping:
+            continue
+        objects = [row.get(name) or {} for row in rows]
+        for key, _ in keys_read(trial.reading.adapter.called, name):
+            if not any(key in item for item in objects):
+                return f"{name}[{key!r}]"
+    return ""
+
+
 def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
     """RewardError: it cannot be called with these rows, or returns no reward."""
     columns: set[str] = set().union(*rows)
@@ -180,6 +205,14 @@ def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
                     f"; map a column to it with columns={{{column!r}: ...}}, set a "
                     f"constant, or join it{did_you_mean(column, columns)}"
                 )
+        lacking = _find_lacking_key(trial, rows)
+        if lacking:
+            raise RewardError(
+                f"{name} reads {lacking}, which no row has, and gives every row that "
+                "was tried the same, where the log has different scores: neither the "
+                "rollouts nor a joined data set hold it. Log or join it; the log alone "
+                "shows the run (rewardkit monitor)"
+            )
     lacks_main = trial.keys and main is not None and main not in trial.keys
     if lacks_main and not isinstance(trial.reading.main, tuple):
         raise RewardError(

@@ -439,6 +439,24 @@ def test_a_score_of_the_log_fills_a_parameter_of_what_returns_a_dict(load, rewar
     assert rewards(reward, rollouts) == [0, 0.5]
 
 
+def test_a_key_that_no_row_has_is_told_where_the_scores_of_the_log_need_it(load):
+    """Of a run whose tools are scored outside of the data set and the dump."""
+    source = """
+        def f(data_source, solution_str, ground_truth, extra_info=None):
+            return max(extra_info.get("tools", [0]))
+    """
+    row = {"completion": "a", "ground_truth": "a", "data_source": "web"}
+    rows = [{**row, "extra_info": {"at": at}, "score": at / 4} for at in range(4)]
+    with pytest.raises(
+        rk.RewardError, match=r"reads extra_info\['tools'\], which no row"
+    ):
+        load(source, rollouts=rows)
+    one_has_it = [{**rows[0], "extra_info": {"tools": [0]}}, *rows[1:]]
+    as_in_the_log = [{**row, "score": 0} for row in rows]
+    for others in (one_has_it, as_in_the_log):
+        assert load(source, rollouts=others).names
+
+
 NUMBER = "def f(data_source, solution_str, ground_truth, extra_info=None): return"
 LISTS = "def f(data_sources, solution_strs, ground_truths, extra_infos): return"
 TRL = "def f(completions, **kwargs): return"
