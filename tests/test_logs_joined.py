@@ -33,6 +33,21 @@ def test_a_verl_dump_gets_truth_source_and_extra_info_from_the_training_set(trai
     assert "brought" in rollouts.notes[-1] and "ground_truth" in rollouts.notes[-1]
 
 
+def test_objects_of_a_prompt_that_stands_twice_keep_the_keys_in_which_they_agree():
+    """verl's preprocessing numbers each row, and runs repeat rows."""
+    log = [{"prompt": "a", "completion": "c"}, {"prompt": "b", "completion": "c"}]
+    infos = [{"index": at, "level": 3} for at in range(3)]
+    data = rows("a", "a", "b", extra_info=infos)
+    rollouts = rk.load_rollouts(log, join=data)
+    assert values(rollouts, "extra_info") == [{"level": 3}, infos[2]]
+    assert "1 of 2 rows" in rollouts.warnings[0]
+    assert "differ in extra_info['index']: left out" in rollouts.warnings[0]
+    infos[0]["level"] = 1
+    rollouts = rk.load_rollouts(log, join=data)
+    assert values(rollouts, "extra_info") == [None, infos[2]]
+    assert "differ in extra_info: left missing" in rollouts.warnings[0]
+
+
 def test_rows_that_match_nothing_are_counted_and_stay_without_a_truth(train, caplog):
     rollouts = rk.load_rollouts(made.verl_rows(questions=("2+2?", "9+9?")), join=train)
     assert values(rollouts, "ground_truth") == ["4", "4", None, None]

@@ -135,23 +135,16 @@ def join_columns(
             left_out.append(column)
         elif column != on:
             logged = columns.get(column, [None] * count)
-            filled[column], ambiguous, different = _fill(logged, cells, matches)
+            may_cut = column != "ground_truth"
+            result = _fill(logged, cells, matches, may_cut=may_cut)
+            filled[column] = result.cells
             lacking = logged.count(None)
             gained = lacking - filled[column].count(None)
             if lacking == count:
                 brought.append(column)
             elif gained:
                 gains.append(f"filled {gained} missing values of {column}")
-            if ambiguous:
-                differences.append(
-                    f"{ambiguous} of {count} rows match several rows of {name!r} that "
-                    f"differ in {column}: left missing"
-                )
-            if different:
-                differences.append(
-                    f"{column} is in the log and in {name!r} and differs in "
-                    f"{different} rows: kept from the log"
-                )
+            differences += _describe_differences(result, column, count, name)
     clauses = [
         f"joined {name!r} by {on}: {matched} of {count} rows matched",
         f"brought {', '.join(brought) or 'no column'}",
@@ -165,6 +158,25 @@ def join_columns(
         )
     warnings = _warn_of_matches(matches, name, on, ", ".join(brought) or "nothing")
     return filled, "; ".join(clauses), [*warnings, *differences]
+
+
+def _describe_differences(
+    result: FilledColumn, column: str, count: int, name: str
+) -> list[str]:
+    """Describe in which rows a column differs between matches, or from the log."""
+    sentences = []
+    several = f"of {count} rows match several rows of {name!r} that differ in"
+    if result.ambiguous:
+        sentences.append(f"{result.ambiguous} {several} {column}: left missing")
+    if result.cut:
+        keys = ", ".join(f"{column}[{key!r}]" for key in result.keys)
+        sentences.append(f"{result.cut} {several} {keys}: left out of {column} there")
+    if result.different:
+        sentences.append(
+            f"{column} is in the log and in {name!r} and differs in "
+            f"{result.different} rows: kept from the log"
+        )
+    return sentences
 
 
 def _check_key(on: str, columns: Columns, data: DataSet) -> None:
@@ -197,28 +209,65 @@ def _warn_of_matches(
     return warnings
 
 
+@dataclass(frozen=True)
+class FilledColumn:
+    """A column of a log with what the matching rows of a data set have.
+
+    `different` rows have another value in the log, `ambiguous` ones match rows that
+    differ and stay missing. Objects in `cut` rows lack `keys`, in which these differ.
+    """
+
+    cells: list[Any]
+    different: int
+    ambiguous: int
+    cut: int
+    keys: tuple[str, ...]
+
+
 def _fill(
     logged: Sequence[Any],
     joined: Sequence[Any],
     matches: Sequence[Match],
-) -> tuple[list[Any], int, int]:
+    *,
+    may_cut: bool,
+) -> FilledColumn:
     """Fill missing cells of a column with the one value of the matching rows.
 
-    Also returns in how many rows matches differ, and differ from the log.
+    Of objects that differ, where they `may_cut`, with the keys in which they agree.
     """
     cells = list(logged)
-    ambiguous = different = 0
+    ambiguous = different = cut = 0
+    keys: dict[str, None] = {}
     for row, (partners, _) in enumerate(matches):
         if not partners:
             continue
-        value = joined[partners[0]]
-        if any(joined[partner] != value for partner in partners):
-            ambiguous += cells[row] is None
-        elif cells[row] is None:
+        values = [joined[partner] for partner in partners]
+        value = values[0]
+        is_missing = cells[row] is None
+        if any(other != value for other in values):
+            shared = _shared_part(values) if may_cut else {}
+            if is_missing and shared:
+                cells[row] = shared
+                cut += 1
+                keys |= dict.fromkeys(key for key in value if key not in shared)
+            else:
+                ambiguous += is_missing
+        elif is_missing:
             cells[row] = value
         elif value is not None:
             different += cells[row] != value
-    return cells, ambiguous, different
+    return FilledColumn(cells, different, ambiguous, cut, tuple(keys))
+
+
+def _shared_part(values: Sequence[Any]) -> dict[str, Any]:
+    """Return the keys in which objects agree, {} where one is no object."""
+    first, *others = values
+    if not all(isinstance(value, Mapping) for value in values):
+        return {}
+    shared = dict(first)
+    for other in others:
+        shared = {key: shared[key] for key in shared if other.get(key) == shared[key]}
+    return shared
 
 
 def fill_columns(
