@@ -452,6 +452,7 @@ def test_the_weights_of_the_settings_hold_in_every_analysis(tmp_path):
         diagnosis = rk.diagnose(scores, training=settings)
         assert diagnosis.scores.reward.weights == {"exact": 1.0, "short": 0.2}
         assert "functions weighed 1, 0.2" in str(diagnosis)
+        assert not diagnosis["total_of_parts"]  # nobody looked whether it is
         watched = rk.monitor(scores, training=settings)
         assert watched.weights["short"]["weight"] == 0.2
     with pytest.raises(

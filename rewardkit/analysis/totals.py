@@ -23,9 +23,12 @@ def weigh_as_trained(scores: Scores, training: Training) -> Scores:
         return weigh_parts(scores)
     names = list(scores.reward.names)
     if is_recorded(scores.reward):
-        logged = scores.rollouts.logged.weights
-        paid_names = [name for name in names if logged.get(name)]
-        names = paid_names if len(paid_names) == len(weights) else names[: len(weights)]
+        logged = scores.rollouts.logged
+        paid_names = [name for name in names if logged.weights.get(name)]
+        if len(paid_names) != len(weights) and logged.total:
+            total = logged.total
+            paid_names = [name for name in names if logged.components[name] != total]
+        names = paid_names
     if len(names) != len(weights):
         raise InputError(
             f"the settings have {len(weights)} reward_weights, and the reward "

@@ -55,6 +55,20 @@ def test_parts_that_are_only_recorded_beside_their_sum_are_diagnosed(parts, expe
     assert diagnosis.scores.reward.weights["total"] == 0
 
 
+@pytest.mark.parametrize("paid_names", [["total"], ["right", "neat", "form"]])
+def test_settings_weigh_every_function_of_a_log_and_say_nothing_of_its_total(
+    paid_names,
+):
+    parts = {**PARTS["that do not"], "form": np.tile([0.0, 1.0, 1.0, 1.0], ROWS // 4)}
+    weights = dict.fromkeys([*parts, "total"], 0.0) | dict.fromkeys(paid_names, 1.0)
+    log = log_of(parts, weights)
+    diagnosis = rk.diagnose(log, training={"reward_weights": [1, 0.2, 0.5]})
+    assert [*diagnosis.scores.reward.weights.values()] == [1, 0.2, 0.5, 0]
+    assert not diagnosis["total_of_parts"]
+    with pytest.raises(rk.InputError, match="the settings have 2 reward_weights"):
+        rk.diagnose(log, training={"reward_weights": [1, 0.2]})
+
+
 def test_a_total_that_is_weighed_beside_its_parts_neither_dominates_nor_repeats_one():
     parts = PARTS["that do not"]
     diagnosis = rk.diagnose(log_of(parts, dict.fromkeys([*parts, "total"], 1.0)))

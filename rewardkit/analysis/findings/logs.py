@@ -14,6 +14,7 @@ import numpy as np
 from rewardkit.analysis.findings.scored import Scored
 from rewardkit.analysis.rewarded_rows import SHOWN_IDS
 from rewardkit.analysis.statistics import Codes, Floats, finite
+from rewardkit.analysis.totals import weigh_parts
 from rewardkit.findings import Finding, Findings, most, rule
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.recorded import is_recorded
@@ -134,8 +135,10 @@ def parts_of_total(scored: Scored, findings: Findings) -> Iterator[Finding]:
     The weights are those that `weigh_parts` found.
     """
     before = scored.raw.reward
-    after = scored.scores.reward
-    if before.routed_by or before.weights == after.weights:
+    after = weigh_parts(scored.raw).reward
+    # the settings may have other weights, which say nothing of the log
+    is_weighed = scored.scores.reward.weights == after.weights
+    if before.routed_by or before.weights == after.weights or not is_weighed:
         return
     total = next(name for name in before.names if before.weights[name])
     parts = []
