@@ -98,6 +98,10 @@ def test_a_weight_that_is_moved_in_the_browser_changes_numbers_picture_and_tiles
     page.wait_for_function(f"before => {STANDING} !== before", arg=before)
     standing.locator("[aria-busy]").wait_for(state="detached")
     assert float(page.locator(".rewardkit-weight-box-concise").input_value()) < 0.1
+    settled = standing.inner_text()
+    page.locator(".rewardkit-reset").click()
+    page.locator(".rewardkit-undo").click()
+    page.wait_for_function(f"settled => {STANDING} === settled", arg=settled)
     page.locator(".rewardkit-reset").click()
     page.wait_for_function(
         "!document.querySelector('.rewardkit-picture').innerText.includes('dashed')"

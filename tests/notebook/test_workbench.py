@@ -172,6 +172,28 @@ def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench, compose):
     assert now["Learnable signal"] == signal_tile(found)
 
 
+@pytest.mark.parametrize("is_in_forecast", [False, True])
+def test_back_at_settings_of_before_the_tiles_are_theirs_again(
+    bench, compose, monkeypatch, is_in_forecast
+):
+    weigh(compose, brief=0.0)
+    before = standing(bench)
+    assert before["Learnable signal"].figure == "83 %"
+
+    def move_and_forecast(scores, **options):
+        weigh(compose, brief=0.0)
+        return rk.forecast(scores, **options)
+
+    if is_in_forecast:
+        place = "rewardkit.notebook.workbench.panel.forecast"
+        monkeypatch.setattr(place, move_and_forecast)
+    send(compose, "reset")
+    if is_in_forecast:
+        bench._standing.wait()
+    weigh(compose, brief=0.0)
+    assert standing(bench) == before
+
+
 def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_told_as_such(
     tmp_path,
 ):

@@ -190,9 +190,12 @@ class Standing:
         if not self.is_visible:
             return
         figures = self.bench.figures
-        if figures.several and self._settled != self.bench.now:
-            signal = percent(1 - figures.tied_share)
-            self._put(replace(self.tiles[tiles.SIGNAL], figure=signal, ends=""))
+        with self._drawing:
+            if self._settled != self.bench.now:
+                self._settled = None  # coming back, the tiles are of what was between
+                if figures.several:
+                    signal = percent(1 - figures.tied_share)
+                    self._put(replace(self.tiles[tiles.SIGNAL], figure=signal, ends=""))
         self._draw()
         if self._timer is not None:
             self._timer.cancel()
@@ -220,10 +223,11 @@ class Standing:
                     return
                 except InputError as error:
                     trained = unknown(tiles.TRAINED, str(error))
-                if self.bench.now != now:
-                    return
-                self._put(trained)
-                self._settled = now
+                with self._drawing:
+                    if self.bench.now != now:
+                        return
+                    self._put(trained)
+                    self._settled = now
             self._draw()
             self.bench.keep_right()
 
@@ -242,7 +246,10 @@ class Standing:
         options = bench.options(bench.variant)
         diagnosis = diagnose(scores, **options, progress=lambda _: bench.now == now)
         bench.diagnosed = diagnosis, now
-        self._put(tiles.signal_tile(diagnosis))
+        with self._drawing:
+            if bench.now != now:
+                raise Cancelled
+            self._put(tiles.signal_tile(diagnosis))
         self._draw()
         if diagnosis.views[0].context.label is None:
             options["label"] = None
