@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 
 NEW = "new countdown --log said.jsonl --column completion=said"
 NAMES = ["01_build", "02_check", "03_analyze"]
-MINE = "lab --reward mine.py:strict --rollouts log.jsonl"
+MINE = "lab mine.py:strict log.jsonl"
 
 
 @pytest.fixture(autouse=True)
@@ -236,6 +236,9 @@ def test_without_a_reward_to_run_there_are_only_the_notebooks_that_need_none(
             "lab --reward mine.py",
             "--reward is for notebooks on rollouts of yours; give --rollouts",
         ),
+        ("lab mine.py", "mine.py is for notebooks on rollouts of yours"),
+        ("lab mine.py log.jsonl cases.jsonl", "'cases.jsonl' is one argument too many"),
+        ("lab --reward mine.py log.jsonl x", "'x' is one argument too many"),
         ("lab --seed 3", "--seed is for notebooks on rollouts"),
         ("lab --rollouts log.jsonl --reward gallery:mixed", "asks for 'data_source'"),
         (f"{MINE} --cases nope.jsonl", "there is no case file 'nope.jsonl'"),

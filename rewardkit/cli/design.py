@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 
 import rewardkit as rk
@@ -70,15 +70,16 @@ PASSED_ON = ("label", "by", "redact")
 def lab(options: Options) -> CommandResult:
     """Open JupyterLab on a copy of the notebooks.
 
-    ARGUMENTS, such as --no-browser, go to it. With --rollouts the parameters of the
-    copies have the values of the options, after these were tried. Without --reward only
-    the notebook that builds one is copied, the one on a run only where ROLLOUTS have
-    steps, and the one that compares rewards without any. Nothing is overwritten: the
-    same values open the same copies again, with what was done in them, others get a
-    number, such as 01_build-2.ipynb.
+    ARGUMENTS are REWARD and ROLLOUTS, as behind --reward and --rollouts; from the first
+    that begins with a dash on, such as --no-browser, they go to JupyterLab. With
+    ROLLOUTS the parameters of the copies have the values of the options, after these
+    were tried. Without REWARD only the notebook that builds one is copied, the one on a
+    run only where ROLLOUTS have steps, and the one that compares rewards without any.
+    Nothing is overwritten: the same values open the same copies again, with what was
+    done in them, others get a number, such as 01_build-2.ipynb.
 
     Example:
-      rewardkit lab --reward gallery:arithmetic --rollouts gallery:arithmetic
+      rewardkit lab gallery:arithmetic gallery:arithmetic
     """
     if find_spec("jupyterlab") is None:
         raise ModuleNotFoundError(
@@ -88,13 +89,24 @@ def lab(options: Options) -> CommandResult:
     typed = dict(options.typed)
     typed.pop("folder", None)
     typed.pop("arguments", None)
+    inputs = [*takewhile(lambda word: not word.startswith("-"), options.arguments)]
+    for_jupyter = options.arguments[len(inputs) :]
+    names = [name for name in ("reward", "rollouts") if name not in typed]
+    if len(inputs) > len(names):
+        raise rk.InputError(
+            f"{inputs[len(names)]!r} is one argument too many; give REWARD and "
+            "ROLLOUTS once each, and behind them what goes to JupyterLab"
+        )
+    for name, value in zip(names, inputs, strict=False):
+        setattr(options, name, value)
+        typed[name] = value
     stems: Sequence[str] = (BUILD, CHECK, ANALYZE, COMPARE, MONITOR)
     values: Record = {}
     if typed:
         stems, values = _read_parameters(options, typed)
     notebooks = _copy_notebooks(stems, options.folder, values)
     words = [sys.executable, "-m", "jupyter", "lab", notebooks[0].name]
-    status = subprocess.call([*words, *options.arguments], cwd=options.folder)
+    status = subprocess.call([*words, *for_jupyter], cwd=options.folder)
     return CommandResult({}, "", status)
 
 
