@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import trainer_logs as made
-from commands import refused, run
+from commands import record, refused, run, write_rows
 
 import rewardkit as rk
 from rewardkit.analysis.findings.logs import compare_with_log
@@ -461,6 +461,59 @@ def test_the_weights_of_the_settings_hold_in_every_analysis(tmp_path):
         rk.diagnose(scores, training={"reward_weights": [1, 2, 3]})
     with pytest.raises(rk.InputError, match="is not a list of numbers"):
         rk.Training(reward_weights=("a", "b"))
+
+
+FUNCTIONS = """
+def right(completions, answer, **kwargs):
+    return [float(text.startswith(truth)) for text, truth in zip(completions, answer)]
+
+def short(completions, **kwargs):
+    return [1 - len(text) / 40 for text in completions]
+"""
+
+
+def trained_on(weights):
+    """A TRL log of 24 prompts, with the advantages of `FUNCTIONS` weighed so and divided by nothing."""
+    draw = np.random.default_rng(0)
+    rows = []
+    for prompt in range(24):
+        texts = [f"{draw.integers(2)}{'.' * draw.integers(20)}" for _ in range(8)]
+        scores = [(float(text.startswith("1")), 1 - len(text) / 40) for text in texts]
+        totals = np.array(scores) @ weights
+        for text, (is_right, brief), total in zip(texts, scores, totals, strict=True):
+            row = {"step": prompt // 4, "prompt": f"{prompt}?", "completion": text}
+            row |= {"answer": "1", "right": is_right, "short": brief}
+            rows.append({**row, "advantage": total - totals.mean()})
+    return rows
+
+
+def test_functions_without_weights_have_those_of_the_log_or_of_the_settings(tmp_path):
+    rows, file, log = (
+        trained_on([1.0, 0.2]),
+        tmp_path / "paid.py",
+        tmp_path / "log.jsonl",
+    )
+    write_rows(log, rows)
+    file.write_text(FUNCTIONS)
+    reward = rk.load_reward(f"{file}:right,short", rollouts=rk.load_rollouts(log))
+    assert reward.weights == pytest.approx({"right": 1.0, "short": 0.2}, abs=1e-3)
+    assert "weighed 1, 0.2, as the log's advantages fit" in reward.origin
+    assert rk.load_reward(f"{file}:right,short").weights["short"] == 1.0
+    file.write_text(
+        f"{FUNCTIONS}\ndef main(): a(reward_funcs=[right, short], reward_weights=[1, 3])"
+    )
+    assert rk.load_reward(file, rollouts=rk.load_rollouts(log)).weights["short"] == 3
+    weights = "--training reward_weights=[1.0,0.5]"
+    record(f"score {file} {log} {weights} -o {tmp_path}/scored")
+    scores = rk.load_scores(tmp_path / "scored")
+    assert scores.reward.weights == {"right": 1.0, "short": 0.5}
+    case = {"completion": "1....", "answer": "1", "reward": 1.4375}
+    write_rows(tmp_path / "cases.jsonl", [case])
+    assert record(f"check {file} {tmp_path}/cases.jsonl {weights}")["passed"] == 1
+    refused(
+        f"check {file} {tmp_path}/cases.jsonl --training reward_weights=[1,2,3]",
+        "3 reward_weights",
+    )
 
 
 def test_a_lone_score_of_the_log_is_compared_with_its_component_not_with_the_total():

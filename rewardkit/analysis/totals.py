@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rewardkit.analysis.statistics import Columns
-from rewardkit.errors import InputError
 from rewardkit.rewards.recorded import is_recorded, weights_of_parts
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
@@ -29,13 +28,8 @@ def weigh_as_trained(scores: Scores, training: Training) -> Scores:
             total = logged.total
             paid_names = [name for name in names if logged.components[name] != total]
         names = paid_names
-    if len(names) != len(weights):
-        raise InputError(
-            f"the settings have {len(weights)} reward_weights, and the reward "
-            f"{scores.reward.name!r} has the components {names}; give one weight each"
-        )
     others = dict.fromkeys(scores.reward.names, 0.0)
-    return scores.reweigh({**others, **dict(zip(names, weights, strict=True))})
+    return scores.reweigh(others | training.weights_of(scores.reward.name, names))
 
 
 def weigh_parts(scores: Scores) -> Scores:

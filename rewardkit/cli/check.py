@@ -41,7 +41,7 @@ KEEP = "Note the result with the version of REWARD in the folder runs."
 
 
 @command(
-    "REWARD CASES --address --verbose --as --timeout --no-cache --json",
+    "REWARD CASES --training --address --verbose --as --timeout --no-cache --json",
     {
         "--keep": KEEP,
         "--ignore NAME...": "Leave out what CASES say of this component, which REWARD "
@@ -243,8 +243,9 @@ NOTHING_PROBED = (
 
 
 @command(
-    "[REWARD] [ROLLOUTS] --label --primary --budget --leakage --seed --fail-on "
-    "--baseline --accept --finding --until --address --verbose --as READING --json",
+    "[REWARD] [ROLLOUTS] --label --primary --training --budget --leakage --seed "
+    "--fail-on --baseline --accept --finding --until --address --verbose --as READING "
+    "--json",
     {
         "--cases CASES": "Cases to probe from, beside ROLLOUTS or instead of it; not "
         "those of --write-cases.",

@@ -267,7 +267,13 @@ class Options(SimpleNamespace):
 
     def read_reward(self, **settings: Any) -> rk.Reward:
         """Read REWARD, as a function of the trainer that --as names, if any."""
-        return rk.load_reward(self.reward, as_=self.as_, **settings)
+        return self.weigh(rk.load_reward(self.reward, as_=self.as_, **settings))
+
+    def weigh(self, reward: rk.Reward) -> rk.Reward:
+        """Return a reward with the reward_weights of --training, if it has any."""
+        if "training" not in self.typed:
+            return reward
+        return reward.reweigh(self.training.weights_of(reward.name, reward.names))
 
     def time_limit(self, *rewards: rk.Reward) -> float | None:
         """Return the time limit in seconds, or None for none.

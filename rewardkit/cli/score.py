@@ -32,7 +32,7 @@ from rewardkit.targets.load import reward_named
 
 
 @command(
-    "REWARD ROLLOUTS --address --as --timeout --no-cache READING --json",
+    "REWARD ROLLOUTS --training --address --as --timeout --no-cache READING --json",
     {
         "-o --output FOLDER": "Folder for scores.parquet and run.json; of a log too "
         "large for --memory in parts.",
@@ -91,6 +91,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     first = log.first if isinstance(log, LargeLog) else log
     timeout = options.timeout or None
     reward = reward_named(options.reward, first, as_=options.as_, timeout=timeout)
+    reward = options.weigh(reward)
     started = time.perf_counter()
     unfinished = None
     if isinstance(log, rk.Rollouts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -134,7 +134,9 @@ class Training(PlainRecord):
 
     def _read_weights(self) -> tuple[float, ...]:
         """Return the weights as numbers; InputError where they are none."""
-        weights = self.reward_weights
+        weights: Any = self.reward_weights
+        if isinstance(weights, str):  # of a command line
+            weights = weights.strip("[] ").split(",")
         if isinstance(weights, list | tuple) and weights:
             numbers = [_parse_number(weight) for weight in weights]
             if all(type(number) in (int, float) for number in numbers):
@@ -143,6 +145,24 @@ class Training(PlainRecord):
             f"reward_weights={weights!r} is not a list of numbers, one a reward "
             "function, such as [1.0, 0.2]"
         )
+
+    def weights_of(self, reward: str, names: Sequence[str]) -> dict[str, float]:
+        """Return `reward_weights` by the names of a reward's components.
+
+        None of them where there is one weight at most: the same factor for all.
+
+        Raises:
+            InputError: there are weights for another number of components.
+        """
+        weights = self.reward_weights
+        if weights is None or len(weights) == 1:
+            return {}
+        if len(names) != len(weights):
+            raise InputError(
+                f"the settings have {len(weights)} reward_weights, and the reward "
+                f"{reward!r} has the components {list(names)}; give one weight each"
+            )
+        return dict(zip(names, weights, strict=True))
 
     @property
     def name(self) -> str:

@@ -94,9 +94,30 @@ def load_reward(
         notes.insert(0, f"{logged} is taken of the file, as it gives the log's scores")
     elif not candidates.attribute:
         notes += _why(candidates, attribute, rows)
+    value = candidates.value(attribute)
+    if isinstance(value, RewardList) and not value.has_weights:
+        weights = _weights_of_log(reward, rollouts)
+        if weights:
+            reward = reward.reweigh(weights)
+            texts = [f"{weight:g}" for weight in weights.values()]
+            notes.append(f"weighed {', '.join(texts)}, as the log's advantages fit")
     if notes:
         reward = replace(reward, origin=f"{reward.origin}\n{'; '.join(notes)}")
     return with_source(reward, name, attribute)
+
+
+def _weights_of_log(reward: Reward, rollouts: Any) -> dict[str, float]:
+    """Return the weights that a log has for functions which have none of their own.
+
+    None of them where the log paid for something else, or for all of them alike.
+    """
+    if not isinstance(rollouts, Rollouts) or set(reward.weights.values()) != {1.0}:
+        return {}
+    logged = rollouts.logged.weights
+    weights = {name: logged.get(name, 0.0) for name in reward.names}
+    if not all(weights.values()) or set(weights.values()) == {1.0}:
+        return {}
+    return weights
 
 
 def _why(candidates: Candidates, attribute: str, rows: Sequence[Row]) -> list[str]:
