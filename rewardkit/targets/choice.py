@@ -68,9 +68,7 @@ def choose_reading(value: Any, name: str, how: Chooser) -> ReadingTrial:
     rows, limit = how.rows, how.limit
     allowance = Allowance(MOST_LATE_TRIALS * limit.seconds)
     sample = rows or SAMPLE
-    trials = []
-    for target, reading in _propose(value, name, how):
-        trials.append(try_reading(target, reading, sample, limit, allowance))
+    trials = _try_proposals(_propose(value, name, how), how, allowance)
     trials = [trial for trial in trials if trial.works] or trials
     logged = []
     for trial in trials:
@@ -102,6 +100,33 @@ def choose_reading(value: Any, name: str, how: Chooser) -> ReadingTrial:
             + " or ".join(f"--as {trial.name}" for trial in trials)
         )
     return _name_others(trials)
+
+
+def _try_proposals(
+    proposals: Sequence[tuple[Target, TrainerReading]],
+    how: Chooser,
+    allowance: Allowance,
+) -> list[ReadingTrial]:
+    """Try the proposals that are sure, else all; others where these fail on all rows.
+
+    Names may be used as no trainer does, which only rows of a log can show.
+    """
+
+    def tried(are_sure: bool) -> list[ReadingTrial]:
+        sample = how.rows or SAMPLE
+        trials = []
+        for target, reading in proposals:
+            if reading.sure is are_sure:
+                trial = try_reading(target, reading, sample, how.limit, allowance)
+                trials.append(trial)
+        return trials
+
+    trials = tried(are_sure=True)
+    if not trials:
+        return tried(are_sure=False)
+    if how.rows and all(trial.fails for trial in trials):
+        trials = [trial for trial in tried(are_sure=False) if trial.works] or trials
+    return trials
 
 
 def _is_logged(trial: ReadingTrial, other: ReadingTrial, rows: Sequence[Row]) -> bool:
@@ -196,7 +221,7 @@ def _propose(
 ) -> list[tuple[Target, TrainerReading]]:
     """Return the different ways in which the targets would call a value.
 
-    Where some are sure, only these. RewardError: there is none.
+    RewardError: there is none.
     """
     targets, way = how.targets, how.way
     proposals: list[tuple[Target, TrainerReading]] = []
@@ -204,8 +229,6 @@ def _propose(
         for reading in target.readings(value, how.rows):
             if all(reading.adapter != other.adapter for _, other in proposals):
                 proposals.append((target, reading))
-    sure = [proposal for proposal in proposals if proposal[1].sure]
-    proposals = sure or proposals
     chosen = [proposal for proposal in proposals if way in ("", proposal[1].way)]
     if chosen:
         return chosen

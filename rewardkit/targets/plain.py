@@ -45,7 +45,7 @@ ITEMS = re.compile(r"(.+?)(?:_str)?(?:s|s?_list|_batch)")
 """Names of parameters that take a list of what a column holds, as `response_str_list`.
 """
 OF_ROW = frozenset(
-    "row sample example item record entry rollout traj trajectory extras".split()
+    "row sample example item record entry rollout traj trajectory extras task".split()
 )
 """Names of a parameter that no column has, and that is for all of them."""
 

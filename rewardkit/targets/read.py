@@ -14,7 +14,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.users_code import label_of
 from rewardkit.rollouts.columns import JUDGED_PREFIX, LOGGED, free_name
 from rewardkit.targets.adapter import Key, LacksColumn
-from rewardkit.targets.choice import DIFFERS, choose_reading, chooser
+from rewardkit.targets.choice import DIFFERS, Chooser, choose_reading, chooser
 from rewardkit.targets.columns import (
     OBJECT_COLUMNS,
     OF_DATA,
@@ -23,7 +23,7 @@ from rewardkit.targets.columns import (
     required_parameters,
 )
 from rewardkit.targets.exported import identifier
-from rewardkit.targets.target import JUDGED, Target
+from rewardkit.targets.target import JUDGED, RewardPart, Target
 from rewardkit.targets.trial import (
     Numbers,
     ReadingTrial,
@@ -61,6 +61,7 @@ def read_reward(
     trials: list[tuple[str, ReadingTrial]] = []
     notes: list[str] = []
     with chooser(as_, rows, timeout) as how:
+        any_target = how
         if is_list:
             members = _weighed(value, rows)
         else:
@@ -72,7 +73,7 @@ def read_reward(
             )
         are_several = len(members) > 1
         for label, function, weight in members:
-            trial = choose_reading(function, label, how)
+            trial = _choose(function, label, how, any_target)
             gave_nothing = all(answer == {} for answer in trial.answers)
             if gave_nothing and are_several and not is_list:
                 notes.append(f"{label} is left out: it gave nothing for the sample.")
@@ -90,7 +91,10 @@ def read_reward(
         notes.append(
             "A completion that some functions return None for is scored by the others."
         )
-    origins = [_origin(trial, label, has_rows=bool(rows)) for label, trial in trials]
+    origins = []
+    for label, trial in trials:
+        origin = _origin(trial, label, has_rows=bool(rows), is_guess=not as_)
+        origins.append(origin)
     if are_several:
         origins.insert(0, " ".join([f"{_titles(trials)}.", *notes]))
     fields: dict[str, Any] = {}
@@ -287,7 +291,22 @@ def _components_of(
     return {field: adapter}, components
 
 
-def _origin(trial: ReadingTrial, name: str, *, has_rows: bool) -> str:
+def _choose(value: Any, name: str, how: Chooser, any_target: Chooser) -> ReadingTrial:
+    """Choose a reading; of a part that fails one of the object that holds it.
+
+    Other classes have methods of such names, too.
+    """
+    trial = choose_reading(value, name, how)
+    if trial.fails and isinstance(value, RewardPart):
+        try:
+            whole = choose_reading(value.owner, name, any_target)
+        except RewardError:
+            return trial
+        return whole if whole.works else trial
+    return trial
+
+
+def _origin(trial: ReadingTrial, name: str, *, has_rows: bool, is_guess: bool) -> str:
     """Say how a function was read: as what, why, and what fills each argument."""
     reading = trial.reading
     sentences = [f"{name} read as {trial.target.title}: {reading.reason}"]
@@ -295,6 +314,11 @@ def _origin(trial: ReadingTrial, name: str, *, has_rows: bool) -> str:
         sample = "of the rollouts" if has_rows else "of a made-up sample"
         rows = f"{len(trial.failures)} of {len(trial.calls_made)} rows {sample}"
         sentences.append(f"on {rows} it failed: {trial.failures[0]}")
+        if trial.fails and is_guess:
+            sentences.append(
+                "that it is called so is a guess from names: choose another with --as, "
+                "such as --as plain"
+            )
     if len(trial.calls_made) < len(trial.answers):
         assumed = "that it is called so and gives one number a completion"
         if trial.works:

@@ -46,6 +46,11 @@ class ReadingTrial:
         return any(map(_is_reward, self.answers))
 
     @property
+    def fails(self) -> bool:
+        """Whether each call that was made failed."""
+        return bool(self.failures) and not self.works
+
+    @property
     def tells_apart(self) -> bool:
         """Whether two rows got different rewards, as if it understood its arguments."""
         return len(set(map(repr, filter(_is_reward, self.answers)))) > 1

@@ -439,6 +439,35 @@ def test_a_score_of_the_log_fills_a_parameter_of_what_returns_a_dict(load, rewar
     assert rewards(reward, rollouts) == [0, 0.5]
 
 
+GUESSED = """
+def f(trace, task): return 1.0 * trace["success"] - 0 * task["n"]
+class Maths:
+    def compute_reward(self, task, **kwargs): return float(task.solution in task.response)
+class Broken:
+    def compute_reward(self, rollout, **kwargs): return rollout.nobody_has_it
+"""
+ROWS_OF_TEXTS = [{"response": at, "solution": "1"} for at in ("1", "2")]
+GUESSED_ROWS = [
+    {**row, "trace": {"success": row["response"] == "1"}, "task": {"n": 1}}
+    for row in ROWS_OF_TEXTS
+]
+
+
+def test_where_a_form_that_names_suggest_fails_on_all_rows_another_one_is_taken(
+    load, rewards
+):
+    traced = rk.load_rollouts(GUESSED_ROWS)
+    plain = rk.load_rollouts(ROWS_OF_TEXTS)
+    for name, rollouts in (("f", traced), ("Maths", plain)):
+        reward = load(GUESSED, name, rollouts=rollouts)
+        assert "read as a plain function" in reward.origin
+        assert rewards(reward, rollouts) == [1, 0]
+    origin = load(GUESSED, "Broken", rollouts=plain).origin
+    assert "is a guess from names: choose another with --as" in origin
+    chosen = load(GUESSED, "Broken", rollouts=plain, as_="benchmax")
+    assert "a guess" not in chosen.origin
+
+
 def test_a_key_that_no_row_has_is_told_where_the_scores_of_the_log_need_it(load):
     """Of a run whose tools are scored outside of the data set and the dump."""
     source = """
