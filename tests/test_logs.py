@@ -200,6 +200,20 @@ def test_a_list_of_one_verdict_without_completions_makes_no_rows():
         rk.load_rollouts([{**row, "judgments": [judged]}])
 
 
+def test_columns_of_no_known_name_are_asked_for_and_named_as_in_the_file():
+    """As a repository writes its own logs."""
+    rewards = {"form": 1.0, "right": 0.0}
+    row = {"raw": "4 it is", "reward": {"total": 1.0}, "component_rewards": rewards}
+    rows = [{**row, "sku_id": sku, "step": 1} for sku in "aabb"]
+    with pytest.raises(rk.RolloutsError) as raised:
+        rk.load_rollouts(rows)
+    assert "is it 'raw'? Where 'sku_id', which rows share" in str(raised.value)
+    assert "logged/" not in str(raised.value) and "reward (dict)" in str(raised.value)
+    named = {"completion": "raw", "prompt_id": "sku_id"}
+    log = rk.load_rollouts(rows, columns=named, group=None)
+    assert set(log.logged.components) >= {"form", "right"}
+
+
 def test_what_tools_return_is_no_rollout():
     """Neither where a person names the completions, nor in the turns of a conversation."""
     called = [{"output": "3", "score": 1.0}, {"output": "4", "score": 1.0}]

@@ -152,6 +152,16 @@ def test_a_saved_data_set_is_joined_and_what_the_log_lacks_can_be_set_before_and
     ("options", "said"),
     [
         ({"join": [{"prompt": "2+2?", "answer": "4"}]}, ["Who wrote Faust?", "2+2?"]),
+        (
+            {
+                "join": [
+                    {"prompt": at} for at in ("2+2?", "Who wrote Faust? In a word.")
+                ]
+            },
+            [
+                "after 'Who wrote Faust?' the rollouts have '', the data set ' In a word.'"
+            ],
+        ),
         ({"join": QUESTIONS, "on": "promt"}, ["'promt'", "did you mean 'prompt'?"]),
         (
             {"join": QUESTIONS, "on": "completion"},

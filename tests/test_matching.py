@@ -48,6 +48,9 @@ FORMS = {
     "messages": lambda messages: messages,
     "ChatML": written(CHATML, "<|im_start|>assistant\n"),
     "a thought opened": written(CHATML, "<|im_start|>assistant\n<think>\n"),
+    "a tag of its own opened": written(
+        CHATML, "<|im_start|>assistant\n<start_working>"
+    ),
     "ChatML without its special tokens": written("{role}\n{text}\n", "assistant\n"),
     "Llama 3": written(HEAD + "{text}<|eot_id|>", HEAD.format(role="assistant")),
     "Gemma": written(

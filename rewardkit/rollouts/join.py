@@ -7,6 +7,8 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product, takewhile
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +27,21 @@ OF_SCORES = (*RESULT_PREFIXES, "logged/")
 """Beginnings of names of scores, which are left out of a join, too."""
 
 
+LEAST_ALIKE = 16
+"""Characters from which two prompts that begin alike are compared. Our choice."""
+
+MOST_COMPARED = 1_000
+"""Rows of a data set among which the most like one is looked for. Our choice."""
+
+
 _SPECIAL = re.compile(
     r"<\|(?P<bar>[^<>|\s]{1,60})\|>|<｜(?P<wide>[^<>｜]{1,60})｜>|\[\|(?P<square>[a-z]{1,20})\|\]"
     r"|\[(?P<inst>/?INST)\]|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|<</?SYS>>|</?think(?:ing)?>"
 )
 """What the chat templates of eight families put around messages."""
+
+_OPENED = re.compile(r"<[A-Za-z][\w-]{0,40}>\s*\Z")
+"""A tag that a template opens for the model, such as <THINK> or <reasoning>."""
 
 _USER = "user human instruction question inst user_token"
 _ASSISTANT = "assistant model gpt ai bot response /inst chatbot_token"
@@ -121,8 +133,8 @@ def join_columns(
     matched = sum(bool(partners) for partners, _ in matches)
     if not matched and not is_part:
         raise RolloutsError(
-            f"no row of the rollouts matches {name!r} by {on}: the rollouts have "
-            f"{preview(columns[on][0])}, the data set {preview(joined[on][0])}; is it "
+            f"no row of the rollouts matches {name!r} by {on}: "
+            f"{_describe_unmatched(columns[on][0], joined[on], on)}; is it "
             "the set of this run, and the right column?"
         )
     filled = dict(columns)
@@ -158,6 +170,22 @@ def join_columns(
         )
     warnings = _warn_of_matches(matches, name, on, ", ".join(brought) or "nothing")
     return filled, "; ".join(clauses), [*warnings, *differences]
+
+
+def _describe_unmatched(value: Any, cells: Sequence[Any], on: str) -> str:
+    """Show a value beside the most like of a data set, from where they differ."""
+    alike = f"the rollouts have {preview(value)}, the data set {preview(cells[0])}"
+    longest = LEAST_ALIKE - 1
+    for cell in cells[:MOST_COMPARED]:
+        for ours, theirs in product(_keys(value, on)[:2], _keys(cell, on)[:2]):
+            same = len(list(takewhile(bool, map(eq, ours, theirs))))
+            if same > longest:
+                longest = same
+                alike = (
+                    f"after {ours[same - LEAST_ALIKE : same]!r} the rollouts have "
+                    f"{preview(ours[same:])}, the data set {preview(theirs[same:])}"
+                )
+    return alike
 
 
 def _describe_differences(
@@ -356,7 +384,8 @@ def _turns(prompt: Any) -> list[tuple[str, str]]:
             content = content_text(message.get("content"))
             text += f"\n{message.get('role')}\n{content}\n"
         text += "\nassistant\n"
-    text = _SPECIAL.sub(_line, unicodedata.normalize("NFC", text))
+    text = _OPENED.sub("", unicodedata.normalize("NFC", text))
+    text = _SPECIAL.sub(_line, text)
     turns = []
     start = 0
     role = ""

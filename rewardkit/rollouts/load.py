@@ -17,7 +17,13 @@ import pandas as pd
 
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.rollouts.checked_rows import check_rows
-from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, Columns, map_columns
+from rewardkit.rollouts.columns import (
+    ALIASES,
+    ALL_ALIASES,
+    LOGGED,
+    Columns,
+    map_columns,
+)
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.join import DataSet, fill_columns, join_columns
@@ -279,23 +285,36 @@ def _map_columns(columns: Columns, wanted: Mapping[str, str]) -> dict[str, str]:
     raise RolloutsError(
         f"no column holds the completions: {_describe_unknown(columns)}. Of a table "
         "with a completion a row, name the column with columns={'completion': ...} "
-        f"(known names: {aliases}){_longest_texts(columns)}"
+        f"(known names: {aliases}){_ask_for_columns(columns)}"
     )
 
 
-def _longest_texts(columns: Columns) -> str:
+def _ask_for_columns(columns: Columns) -> str:
     """Return a question after the column of the longest texts, "" where there is none.
 
-    These may be completions: of prompts, truths and ids the names are known.
+    These may be completions: of prompts, truths and ids the names are known. An id that
+    several rows share may be that of a prompt.
     """
     lengths = {}
+    shared_ids = []
     for name, cells in columns.items():
+        if name in ALL_ALIASES or name.startswith(LOGGED):
+            continue
         texts = [cell for cell in cells if isinstance(cell, str)]
-        if 2 * len(texts) > len(cells) and name not in ALL_ALIASES:
-            lengths[name] = sum(map(len, texts)) / len(cells)
+        is_text = 2 * len(texts) > len(cells)
+        if not name.endswith("_id"):
+            if is_text:
+                lengths[name] = sum(map(len, texts)) / len(cells)
+        elif is_text and 1 < len(set(texts)) <= len(texts) / 2:
+            shared_ids.append(name)
     if not lengths:
         return ""
-    return f"; is it {max(lengths, key=lambda name: lengths[name])!r}?"
+    question = f"; is it {max(lengths, key=lambda name: lengths[name])!r}?"
+    if shared_ids and not columns.keys() & {*PROMPT_NAMES}:
+        name = shared_ids[0]
+        question += f" Where {name!r}, which rows share, is the id of a prompt, "
+        question += "columns={'prompt_id': ...} makes groups of it"
+    return question
 
 
 def _is_prose(columns: Columns) -> bool:
@@ -307,7 +326,9 @@ def _is_prose(columns: Columns) -> bool:
 
 def _describe_unknown(columns: Columns) -> str:
     """Say what the columns of a log in no known form are, and which forms are known."""
-    kinds = [f"{name} ({type(first(columns[name])).__name__})" for name in columns]
+    kinds = []
+    for name, cells in columns.items():
+        kinds.append(f"{name.removeprefix(LOGGED)} ({type(first(cells)).__name__})")
     return (
         f"the columns are those of no log that is known, {', '.join(kinds)}; known are "
         f"{known_forms()}"

@@ -45,7 +45,13 @@ VERDICT_WORDS = frozenset(
 """What a column of labels holds that says which completions are good, in lower case."""
 
 
-SCORE_OBJECTS = ("rewards", "reward_components", "reward_breakdown", "components")
+SCORE_OBJECTS = (
+    "rewards",
+    "reward_components",
+    "component_rewards",
+    "reward_breakdown",
+    "components",
+)
 """Columns of objects with a score under each key."""
 
 
