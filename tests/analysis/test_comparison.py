@@ -78,6 +78,18 @@ def test_figures_by_hand(a, b, groups, figure, expected):
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ([0, 1, 5, 5, 0, 2], [1, 0, 0, 1, 3, 3], "33 % of the advantages change sign"),
+        ([0, 1, 5, 5, 0, 2], [0, 1, 5, 5, 3, 3], "33 % of the advantages become 0"),
+    ],
+)
+def test_the_reason_counts_changes_of_sign_as_the_figures_do(a, b, said):
+    found = pair(a, b, THIRDS)
+    assert found.reason.startswith(said)
+
+
 def test_the_interval_of_the_mean_delta_resamples_prompts_as_siblings_move_alike():
     per_prompt = np.random.default_rng(5).normal(size=40)
     groups = np.repeat(np.arange(40), 8)

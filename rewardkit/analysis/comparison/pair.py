@@ -283,9 +283,11 @@ class Pair(BeforeAfter):
             return measured.join_sentences(self.grounds)
         signs = self.advantages
         turned = "no advantage changes its sign"
-        if signs["changed"]:
+        if signs["flipped"]:
+            turned = f"{percent(signs['value'])} of the advantages change sign"
+        elif signs["changed"]:
             share = percent(signs["changed"] / signs["n"])
-            turned = f"{share} of the advantages change sign"
+            turned = f"{share} of the advantages become 0, or are 0 no more"
         if self.task is None and self.verdict == "not decided":
             return f"{turned}, and {self._why_no_task}"
         if not self.marked:
