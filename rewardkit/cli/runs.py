@@ -32,8 +32,8 @@ def runs(options: Options) -> CommandResult:
 
     ACTION is show (what it gave, and what changed in the source), restore (write its
     source, byte for byte), tag, export (to an experiment tracker) or delete; VERSION
-    is v2 or a tag. `rewardkit score --keep` keeps one; diagnose, whatif, compare and
-    suspect take v2 for a folder.
+    is v2, a tag, or v2.1 for the first of several scorings of v2. `rewardkit score
+    --keep` keeps one; diagnose, whatif, compare and suspect take v2 for a folder.
 
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic --keep --note first
@@ -50,30 +50,31 @@ def runs(options: Options) -> CommandResult:
         raise click.UsageError(
             f"missing argument VERSION, such as {_example(all_runs)}"
         )
-    run = all_runs[options.version]
-    return ACTIONS[options.action](options, all_runs, run)
+    return ACTIONS[options.action](options, all_runs)
 
 
 def _example(all_runs: rk.Runs) -> str:
     return all_runs.names[0] if len(all_runs) else "v1"
 
 
-def _show(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
+def _show(options: Options, all_runs: rk.Runs) -> CommandResult:
+    run = all_runs[options.version]
     return CommandResult({"run": run.record()}, str(run))
 
 
-def _restore(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
+def _restore(options: Options, all_runs: rk.Runs) -> CommandResult:
     """Write the source of a version; its name in the files is told."""
     if options.output is None:
         raise click.UsageError("restore writes a file: give -o FILE")
-    files = run.version.restore(options.output)
-    entry = str(run.version.about["entry"])
+    version = all_runs.version(options.version)
+    files = version.restore(options.output)
+    entry = str(version.about["entry"])
     text = f"{counted(len(files), 'file')} written: {', '.join(map(str, files))}\n"
     if entry:
         file, _, name = entry.rpartition(":")
         text += f"The reward is {_place(file, files)}:{name}"
     else:
-        text += f"The reward is not among them: {run.version.about['why']}"
+        text += f"The reward is not among them: {version.about['why']}"
     return CommandResult({"files": list(map(str, files)), "entry": entry}, text)
 
 
@@ -87,35 +88,39 @@ def _place(file: str, files: list[Path]) -> str:
     return f"(with the folder on PYTHONPATH) {file}"
 
 
-def _tag(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
+def _tag(options: Options, all_runs: rk.Runs) -> CommandResult:
     if not options.tags and options.note is None:
         raise click.UsageError("tag adds a name or a note: give --tag NAME or --note")
-    run = run.tag(*options.tags)
+    run = all_runs[options.version].tag(*options.tags)
     if options.note is not None:
         run = run.changed(note=options.note)
-    return _show(options, all_runs, run)
+    return CommandResult({"run": run.record()}, str(run))
 
 
-def _export(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
+def _export(options: Options, all_runs: rk.Runs) -> CommandResult:
     if options.to is None:
         raise click.UsageError("export names a tracker: give --to mlflow|trackio|wandb")
+    run = all_runs[options.version]
     tracked = rk.track(run, options.to, project=options.project or "")
     text = f"{tracked.name} is in {tracked.tracker}, project {tracked.project!r}"
     return CommandResult(tracked.record(), text)
 
 
-def _delete(options: Options, all_runs: rk.Runs, run: rk.Run) -> CommandResult:
+def _delete(options: Options, all_runs: rk.Runs) -> CommandResult:
     """Remove a version, once a person has said yes."""
-    version = run.version.name
-    count = counted(len(all_runs.select(version=version)), "run")
-    question = f"Delete {version} of {run.version.about['reward']} ({count})?"
+    name = options.version
+    version = all_runs.version(name)
+    names = [run.name for run in all_runs.to_delete(name)]
+    count = counted(len(names), "run")
+    listed = f"{count}: {', '.join(names)}" if len(names) > 1 else count
+    question = f"Delete {name} of {version.about['reward']} ({listed})?"
     if not options.yes:
         if not sys.stdin.isatty():
             raise rk.InputError(f"{question} Nobody can be asked here; give --yes")
         click.confirm(question, abort=True, err=True)
-    gone = all_runs.delete(version)
-    record = {"deleted": version, "runs": len(gone)}
-    return CommandResult(record, f"{version} is deleted ({count})")
+    all_runs.delete(name)
+    record = {"deleted": name, "runs": len(names)}
+    return CommandResult(record, f"{name} is deleted ({count})")
 
 
 ACTIONS = {

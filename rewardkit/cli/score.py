@@ -145,7 +145,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
         count = len(scores) - (0 if unfinished is None else len(unfinished))
         run = _keep(options, scores, 1000 * seconds / count if count else None)
         record["run"] = run.record()
-        place = f"kept as {run.version.name} in {KEPT_RUNS} (rewardkit runs)"
+        place = f"kept as {run.name} in {KEPT_RUNS} (rewardkit runs)"
         lines.append(place)
     text = "\n".join(lines)
     if interrupted:

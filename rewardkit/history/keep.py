@@ -23,6 +23,7 @@ from rewardkit.history.runs_folder import (
     put_in_place,
     read_abouts,
     read_json,
+    scoring_names,
     write_json,
     written_in,
 )
@@ -119,7 +120,7 @@ def _keep_in(
             _write_table(table, temporary / SAVED_SCORES)
             write_json(temporary / ABOUT, about)
             put_in_place(temporary, target)  # or another process has kept the same
-    run = Run(target, version, read_json(target / ABOUT))
+    run = Run(target, version, read_json(target / ABOUT), version.name)
     others = [item for item in abouts if item[0] != target]
     before = _take_unfinished(run, others, unfinished or data)
     notes = ""
@@ -128,7 +129,8 @@ def _keep_in(
         notes = _add_note(notes, entry["note"])
         all_tags |= dict.fromkeys(entry["tags"])
     figures = {**run.about["figures"], **figures}
-    return run.changed(note=notes, tags=list(all_tags), figures=figures)
+    run = run.changed(note=notes, tags=list(all_tags), figures=figures)
+    return replace(run, name=scoring_names(read_abouts(place))[target])
 
 
 def _take_unfinished(

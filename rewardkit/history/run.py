@@ -41,11 +41,19 @@ class Run(HasPage):
         about: What ``about.json`` says: format, version, data (the hash of the
             rollouts), source (where they were read from), rows, date, note, tags,
             figures.
+        name: What it alone is called: "v3", or "v3.1" where version 3 was scored on
+            several rollouts.
     """
 
     folder: Path
     version: Version
     about: Plain = field(repr=False)
+    name: str
+
+    @property
+    def names(self) -> list[str]:
+        """Return its version, its own name where that is another, and its tags."""
+        return list(dict.fromkeys([self.version.name, self.name, *self.tags]))
 
     @property
     def scores(self) -> Scores:
@@ -54,7 +62,7 @@ class Run(HasPage):
         Raises:
             RolloutsError: The rollouts are gone, or a file is broken.
         """
-        return load_named(self.folder, self.version.name)
+        return load_named(self.folder, self.name)
 
     @property
     def data_state(self) -> DataState:
@@ -93,6 +101,7 @@ class Run(HasPage):
         plain: Record = to_plain(
             {
                 **about,
+                "name": self.name,
                 "reward": self.version.about["reward"],
                 "parent": self.version.parent,
                 "data_state": self.data_state,
@@ -128,7 +137,7 @@ class Run(HasPage):
                 blocks += [Code(UserText(line, "a line of source")) for line in lines]
             else:
                 blocks.append(f"The source is that of {parent.name}.")
-        return Page(version.name, blocks)
+        return Page(self.name, blocks)
 
     @property
     def data_source(self) -> str:

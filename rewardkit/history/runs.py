@@ -25,9 +25,9 @@ from rewardkit.history.runs_folder import (
     VERSIONS,
     data_path,
     find_scored,
-    names_of_run,
     read_abouts,
     read_json,
+    scoring_names,
     written_in,
 )
 from rewardkit.history.versions import Version, read_versions
@@ -46,7 +46,8 @@ log = logging.getLogger(__name__)
 class Runs(HasPage, Sequence[Run]):
     """Scorings that were kept in a folder, newest first.
 
-    ``runs["v2"]`` is the newest of a version or a tag; ``runs[0]`` the newest of all.
+    ``runs["v2"]`` is the newest of a version or a tag, ``runs["v2.1"]`` the first of a
+    version that was scored on several rollouts, ``runs[0]`` the newest of all.
     `unscored` are the versions that are kept without a run.
     """
 
@@ -71,8 +72,14 @@ class Runs(HasPage, Sequence[Run]):
         if not isinstance(key, str):
             return self.items[key]
         for run in self.items:
-            if key in names_of_run(run.about):
+            if key in run.names:
                 return run
+        if key in self.unscored:
+            raise InputError(
+                f"{key} in {str(self.folder)!r} has no scoring: `rewardkit runs "
+                f"restore {key} -o FILE` writes its source, and `rewardkit score "
+                "--keep` of that makes one"
+            )
         names = self.names
         raise InputError(
             f"there is no run {key!r} in {str(self.folder)!r}; it has "
@@ -82,8 +89,19 @@ class Runs(HasPage, Sequence[Run]):
     @property
     def names(self) -> list[str]:
         """Return the versions and tags by which a run can be named."""
-        names = [names_of_run(run.about) for run in self.items]
+        names = [run.names for run in self.items]
         return list(dict.fromkeys(chain(*names)))
+
+    def version(self, name: str) -> Version:
+        """Return a version by its name, or that of a run; it may have no scoring.
+
+        Raises:
+            InputError: There is none of this name.
+        """
+        if name in self.unscored:
+            return next(x for x in read_versions(self.folder) if x.name == name)
+        version: Version = self[name].version
+        return version
 
     def select(self, *, reward: str = "", tag: str = "", version: str = "") -> Runs:
         """Return the runs of a reward's name, with a tag, of a version."""
@@ -151,29 +169,44 @@ class Runs(HasPage, Sequence[Run]):
         blocks.insert(0, Table("", header, cells, COLUMNS_OF_NUMBERS, wraps=True))
         if not is_compared and any(row[AGAINST_PARENT] for row in rows):
             blocks.append(NOTHING_COMPARED)
-        weights = [f"{run.version.name} {run.shares}" for run in self if run.shares]
+        weights = [f"{run.name} {run.shares}" for run in self if run.shares]
         if weights:
             blocks.append(f"Effective weights in %: {'; '.join(weights)}")
         return Page(f"Runs in {self.folder}", blocks, about)
 
-    def delete(self, version: str) -> list[Run]:
-        """Remove all runs of a version, its source, and rollouts that no other run has.
+    def to_delete(self, name: str) -> list[Run]:
+        """Return the runs that `delete` would remove.
+
+        Raises:
+            InputError: There is no such version or scoring.
+        """
+        gone = [run for run in self.items if name in (run.name, run.version.name)]
+        if not gone and name not in self.unscored:
+            self[name]  # says which there are
+            raise InputError(f"{name!r} is a tag; name the version to delete")
+        return gone
+
+    def delete(self, name: str) -> list[Run]:
+        """Remove a version with all its runs, or one run of it, such as "v3.1".
+
+        With them go the source, unless other runs have it, and rollouts that no other
+        run has.
 
         Returns:
             The runs that were removed.
 
         Raises:
-            InputError: There is no such version.
+            InputError: There is no such version or scoring.
         """
-        gone = list(self.select(version=version))
-        if not gone:
-            self[version]  # says which there are
-            raise InputError(f"{version!r} is a tag; name the version to delete")
-        data_in_use = {run.about["data"] for run in self.items if run not in gone}
+        version = self.version(name)
+        gone = self.to_delete(name)
+        kept = [run for run in self.items if run not in gone]
+        data_in_use = {run.about["data"] for run in kept}
         with written_in(self.folder):
             for run in gone:
                 shutil.rmtree(run.folder)
-            gone[0].version.delete()
+            if version.name not in [run.version.name for run in kept]:
+                version.delete()
             for data in {run.about["data"] for run in gone} - data_in_use:
                 data_path(self.folder, data).unlink(missing_ok=True)
         return gone
@@ -213,7 +246,7 @@ def _cells(run: Run, runs: Runs) -> dict[str, str]:
     figures, about, source = run.figures, run.about, run.data_source
     return {
         **dict.fromkeys(COLUMNS, ""),
-        "version": run.version.name,
+        "version": run.name,
         "reward": str(run.version.about["reward"]),
         "date": date_of(about),
         "data": source if ":" in source else Path(source).name,
@@ -281,13 +314,15 @@ def runs(folder: str | Path = KEPT_RUNS) -> Runs:
     place = Path(folder)
     by_name = {version.name: version for version in read_versions(place)}
     items = []
-    for path, about in read_abouts(place):
+    abouts = read_abouts(place)
+    scorings = scoring_names(abouts)
+    for path, about in abouts:
         version = by_name.get(about["version"])
         source = place / VERSIONS / about["version"]
         if not source.exists():
             log.warning("%s is left out, as its version %s is gone", path, source)
         if version is not None and not version.is_deleted:
-            items.append(Run(path, version, about))
+            items.append(Run(path, version, about, scorings[path]))
     names = [version.name for version in by_name.values() if not version.is_deleted]
     scored = {run.version.name for run in items}
     unscored = [name for name in names if name not in scored]
@@ -321,7 +356,9 @@ def find_run(name: str | Path, folder: str | Path = KEPT_RUNS) -> Run | None:
         return None
     about = read_json(path / ABOUT)
     version = path.resolve().parents[1] / VERSIONS / about["version"]
-    return Run(path, Version(version, read_json(version / ABOUT)), about)
+    scorings = scoring_names(read_abouts(path.resolve().parents[1]))
+    own_name = scorings.get(path.resolve()) or str(about["version"])
+    return Run(path, Version(version, read_json(version / ABOUT)), about, own_name)
 
 
 def load_version(name: str | Path, folder: str | Path = KEPT_RUNS) -> Run | Scores:

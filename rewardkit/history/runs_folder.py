@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -38,8 +39,8 @@ SCORED, DATA, VERSIONS = "scored", "data", "versions"
 
 
 def is_version_name(name: str) -> bool:
-    """Return whether a name is that of a version, such as "v3"."""
-    return re.fullmatch(r"v\d+", name) is not None
+    """Return whether a name is that of a version or of a scoring: "v3" or "v3.1"."""
+    return re.fullmatch(r"v\d+(\.\d+)?", name) is not None
 
 
 # --- writing
@@ -172,10 +173,13 @@ def find_scored(name: str | Path, folder: Path) -> Path | None:
         return Path(name)
     name = str(name)
     names: list[str] = []
-    for path, about in read_abouts(folder):
-        if name in names_of_run(about):
+    abouts = read_abouts(folder)
+    scorings = scoring_names(abouts)
+    for path, about in abouts:
+        names_here = [about["version"], scorings[path], *about["tags"]]
+        if name in names_here:
             return path
-        names += names_of_run(about)
+        names += names_here
     if is_version_name(name):
         path = folder / VERSIONS / name / ABOUT
         if path.exists():
@@ -187,6 +191,21 @@ def find_scored(name: str | Path, folder: Path) -> Path | None:
     return None
 
 
-def names_of_run(about: Plain) -> list[str]:
-    """Return the names of a scoring, by its record: its version and its tags."""
-    return [about["version"], *about["tags"]]
+def scoring_names(abouts: Sequence[tuple[Path, Plain]]) -> dict[Path, str]:
+    """Return what each scoring alone is called, by its folder.
+
+    The name of its version, as in "v3"; of a version that was scored on several
+    rollouts "v3.1" for the first of them that is kept.
+
+    Args:
+        abouts: of `read_abouts`.
+    """
+    counts = Counter(about["version"] for _, about in abouts)
+    numbers: Counter[str] = Counter()
+    names = {}
+    for path, about in reversed(abouts):
+        version = about["version"]
+        numbers[version] += 1
+        is_alone = counts[version] == 1
+        names[path] = version if is_alone else f"{version}.{numbers[version]}"
+    return names

@@ -179,7 +179,7 @@ def _keep(outcome: CellOutcome, text: str) -> CellOutcome:
     if outcome.cases is not None:
         counts = [outcome.cases.passed, len(outcome.cases.cases)]
         run.version.note_figures({"cases": counts})
-    sentence = f"kept as {run.version.name} in {KEPT_RUNS}"
+    sentence = f"kept as {run.name} in {KEPT_RUNS}"
     return replace(outcome, notes=(*outcome.notes, sentence))
 
 

@@ -285,7 +285,8 @@ def mixed(same):
 
 ONE = rollouts([1])
 UNUSABLE = {
-    "other ids": (rollouts(["a"]), rollouts(["b"]), "no rollout_id in common"),
+    "other ids": (rollouts(["a"]), rollouts(["b"]),
+                  r"no rollout_id in common \(A, of memory: 'a' ..., B, of memory: 'b'"),
     "another log by prompt": (log("a"), log("b"),
                               "of other rollouts: .* 100 % have another prompt, and 0 % the same completion"),
     "a few alike do not make it the same": (log("a"), mixed(5), "100 % .* and 5.0 % the same completion"),

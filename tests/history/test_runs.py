@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -112,6 +113,39 @@ def test_the_same_scoring_is_one_run_and_a_definition_one_version():
     assert len(os.listdir("runs/data")) == 2
     edit("weight=0.2", "weight=0.5")
     assert scored().keep().version.name == "v3"  # another file
+
+
+def test_each_scoring_of_a_version_has_a_name_by_which_it_is_tagged_compared_and_deleted():
+    scored().keep()
+    scored().reweigh({"short": 0.5}).keep()
+    first, newest = scored(count=8).keep(), scored(count=4).keep()
+    names = ["v1.3", "v1.2", "v2", "v1.1"]
+    assert (first.name, newest.name) == ("v1.2", "v1.3")
+    assert [run.name for run in rk.runs()] == names
+    for name in names:
+        assert re.search(rf"(?m)^ +{re.escape(name)} ", run("runs").stdout), name
+    assert run("runs tag v1.1 --tag old").exit_code == 0
+    assert len(rk.load_scores("old")) == len(rk.load_scores("v1.1")) == 12
+    assert len(rk.load_scores("v1")) == 4 and rk.runs()["v1"].folder == newest.folder
+    assert record("compare v1.1 v2")["matching"]["matched"] == 12
+    refused("runs tag v2 --tag v1.7", "is no tag, as versions are called so")
+    refused("runs delete v1", "Delete v1 of answers (3 runs: v1.3, v1.2, v1.1)?")
+    assert run("runs delete v1.3 --yes").stdout == "v1.3 is deleted (1 run)\n"
+    assert rk.runs().names == ["v1", "v1.2", "v2", "v1.1", "old"]
+    assert len(os.listdir("runs/data")) == 2
+    rk.runs().delete("v1")
+    assert rk.runs().names == ["v2"]
+
+
+def test_a_version_whose_scoring_is_gone_is_restored_and_deleted():
+    scored().keep()
+    shutil.rmtree("runs/scored")
+    assert "Without a scoring: v1" in run("runs").stdout
+    refused("runs show v1", "has no scoring: `rewardkit runs restore v1 -o FILE")
+    assert run("runs restore v1 -o old").exit_code == 0
+    assert Path("old/my.py").read_bytes() == FILE.encode()
+    assert run("runs delete v1 --yes").stdout == "v1 is deleted (0 runs)\n"
+    assert rk.runs().unscored == ()
 
 
 def test_a_clock_that_goes_back_leaves_the_order_of_runs(monkeypatch):

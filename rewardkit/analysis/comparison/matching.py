@@ -78,9 +78,10 @@ def match_rows(
         first_a = ", ".join(map(repr, ids_a[:3].tolist()))
         first_b = ", ".join(map(repr, ids_b[:3].tolist()))
         raise InputError(
-            f"{names[0]} and {names[1]} have no rollout_id in common ({names[0]}: "
-            f"{first_a} ..., {names[1]}: {first_b} ...); compare scores of the same "
-            "rollouts, or give those of both a column rollout_id"
+            f"{names[0]} and {names[1]} have no rollout_id in common ({names[0]}, of "
+            f"{a.rollouts.source}: {first_a} ..., {names[1]}, of {b.rollouts.source}: "
+            f"{first_b} ...); compare scores of the same rollouts, or give those of "
+            "both a column rollout_id"
         )
     shared = ids_a[rows_a]
     table_a = a.table.iloc[rows_a]

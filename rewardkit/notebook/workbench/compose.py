@@ -183,7 +183,7 @@ class Compose(Panel):
         except (InputError, OSError) as error:
             self.message.warn(str(error))
             return
-        name = run.version.name
+        name = run.name
         self.message.tell(
             f"Kept as {name} in {KEPT_RUNS}. To note what was tried: rewardkit runs "
             f"tag {name} --note TEXT"
