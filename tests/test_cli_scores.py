@@ -354,11 +354,20 @@ def test_monitor_says_what_the_log_of_a_run_has_come_to_and_fails_on_it():
 
 def test_diagnose_opens_with_what_the_run_has_come_to_and_counts_its_alarms():
     text = run("diagnose gallery:brevity").stdout
-    assert text.index("the run: stop") < text.index("All steps as one batch")
+    gate, as_one = "--gate 'short=exact>=1'", "All steps as one batch"
+    assert text.index("the run: stop") < text.index(gate) < text.index(as_one)
     told = record("diagnose gallery:brevity --fail-on high", status=1)
     assert told["monitor"]["verdict"] == "stop"
     assert "step" not in " ".join(finding["part"] for finding in told["findings"])
     assert "monitor" not in record(f"diagnose {GALLERY} --log-weight generation=1")
+
+
+@pytest.mark.parametrize("line", ["forecast", "whatif --weight short=0.1"])
+def test_a_rehearsal_says_first_what_the_run_itself_has_come_to(line):
+    text = " ".join(run(f"{line} gallery:brevity").stdout.split())
+    assert "The run itself: stop Since step 30 the task is lost" in text
+    one_batch = run(f"forecast {GALLERY} --log-weight generation=1")
+    assert one_batch.exit_code == 0 and "The run itself" not in one_batch.stdout
 
 
 def test_a_log_whose_steps_are_texts_is_diagnosed_as_one_batch(tmp_path):

@@ -20,6 +20,7 @@ from rewardkit.cli.output import say
 from rewardkit.findings import SEVERITIES, counted
 from rewardkit.history.parts import holds_scores, is_scored
 from rewardkit.history.runs import find_run, load_version
+from rewardkit.html.pages import Page
 from rewardkit.plain import Plain, Record
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.csv_rows import cell_number
@@ -228,7 +229,20 @@ def whatif(options: Options) -> CommandResult:
         **options.select("weights gates training"),
         run=options.reward is not None,
     )
-    return source.result(outcome.record(), outcome.text(verbose=options.verbose))
+    text = outcome.text(verbose=options.verbose)
+    return source.result(outcome.record(), _beside_run(text, scores, options))
+
+
+def _beside_run(text: str, scores: rk.Scores, options: Options) -> str:
+    """Say before a rehearsal what the run of a log came to, where that is an alarm."""
+    if not scores.has_steps:
+        return text
+    watched = rk.monitor(scores, **options.select("training label seed"))
+    if not watched.alarms:
+        return text
+    note = "The rehearsal below begins as the run did, and may not come to that."
+    page = Page(f"The run itself: {watched.verdict}", [watched.sentence, note])
+    return f"{page.text()}\n\n{text}"
 
 
 # --- forecast
@@ -267,11 +281,12 @@ def forecast(options: Options) -> CommandResult:
     run = find_run(options.scores)
     if run is not None and curves.outlook is not None:
         keep_outlook(run, curves, curves.outlook)
+    text = _beside_run(str(curves), curves.scores, options)
     if path is None:
-        return source.result({**curves.record(), "plot": None}, curves)
+        return source.result({**curves.record(), "plot": None}, text)
     _draw(curves, path)
     record = {**curves.record(), "plot": str(path)}
-    return source.result(record, f"{curves}\n\npicture: {path}")
+    return source.result(record, f"{text}\n\npicture: {path}")
 
 
 def _draw(curves: rk.Forecast, path: Path) -> None:

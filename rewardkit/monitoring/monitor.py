@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,7 @@ class Monitor(AcceptsFindings, HasPage):
         """Return the verdict and the worst alarms, and how to see the rest."""
         name = one_line(self.scores.reward.name)
         blocks: list[Block] = [point_of(alarm) for alarm in self.alarms[:ALARMS_SHOWN]]
+        blocks += self._remedies
         blocks.append(f"What changed, and who pays: rewardkit monitor {source}")
         return Page(f"{name}, the run: {self.verdict}", blocks, self._summary)
 
@@ -286,14 +288,16 @@ class Monitor(AcceptsFindings, HasPage):
             return "name the task: --primary COMPONENT, or --label COLUMN"
         if not self.alarms:
             return "look again after more steps"
-        steps = [self.alarms[0].advice]
-        for timeline in self.timelines:
-            trial = try_gate(self.scores, timeline)
-            if trial is not None:
-                steps.append(trial.sentence)
+        steps = [self.alarms[0].advice, *self._remedies]
         if self.cases:
             steps.append("Keep them as cases: --write-cases cases.jsonl.")
         return " ".join(steps)
+
+    @cached_property
+    def _remedies(self) -> list[str]:
+        """Return the gate that closes what is newly paid most, a sentence a part."""
+        trials = [try_gate(self.scores, timeline) for timeline in self.timelines]
+        return [trial.sentence for trial in trials if trial is not None]
 
 
 def read_scores(

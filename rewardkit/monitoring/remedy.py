@@ -60,7 +60,8 @@ def try_gate(scores: Scores, timeline: Timeline) -> TriedGate | None:
     """Try the gate that closes what is newly paid most.
 
     Returns:
-        None where nothing is newly paid, or no component says what is right.
+        None where nothing is newly paid, no component says what is right, or the gate
+        takes nothing away.
     """
     on = timeline.right_component
     if not timeline.newly_paid or not on:
@@ -77,6 +78,8 @@ def try_gate(scores: Scores, timeline: Timeline) -> TriedGate | None:
         after = float(np.nanmean(gated.rewards[rows]))
     except RewardError:
         pass  # of a route, or on a component that is scored later
+    if after >= before:
+        return None  # it is behind such a gate already
     return TriedGate(item.component, on, high, before, after)
 
 

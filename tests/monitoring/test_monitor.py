@@ -351,6 +351,8 @@ def test_a_gate_is_tried_on_the_rows_and_cases_hold_what_is_newly_paid():
     assert len(monitor.cases) >= 3
     assert rk.check(history.reward, monitor.cases).passed == 0
     assert rk.check(gated, monitor.cases).passed == len(monitor.cases)
+    again = rk.monitor(rk.score(gated, rk.load_rollouts(history.table)))
+    assert again.verdict == "stop" and "--gate" not in str(again)  # it has that gate
 
 
 def test_there_are_no_cases_where_nothing_says_what_is_right():
