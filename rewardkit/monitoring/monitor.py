@@ -222,6 +222,8 @@ class Monitor(AcceptsFindings, HasPage):
         way = "rises"
         if not timeline.task_rises:
             way = "shows no change beyond chance"
+            if timeline.may_have_fallen:
+                way = "seems to fall, which may be chance"
             if timeline.task_change(-1) is not None:
                 way = "falls only as the prompts are others"
         start, end = figure.ends

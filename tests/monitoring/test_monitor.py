@@ -321,7 +321,8 @@ def test_a_fall_that_may_be_chance_is_not_decided():
         reward = rk.Reward("r", components=[component])
         monitor = rk.monitor(rk.score(reward, rows))
         assert monitor.verdict == verdict, monitor.sentence
-        assert ("more steps will tell" in monitor.sentence) == (last == 4)
+        for words in ("more steps will tell", "seems to fall, which may be chance"):
+            assert (words in monitor.sentence) == (last == 4)
 
 
 def test_the_page_says_what_to_try_and_hides_what_completions_say():
