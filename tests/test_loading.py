@@ -329,6 +329,20 @@ def test_of_several_functions_none_is_taken_that_nothing_tells(kind, tmp_path):
         rk.load_reward(str(path), rollouts=rk.load_rollouts(log))
 
 
+def test_calls_that_make_a_reward_are_named_where_several_may_be_meant(tmp_path):
+    path = tmp_path / "many.py"
+    forms = "def form(completions, **kwargs): return [1.0] * len(completions)\n"
+    forms += forms.replace("form", "tidy")
+    makers = "def get_reward_fn(kind):\n    return lambda completion: 1.0\n"
+    makers += "def make_em_reward():\n    return lambda completion: 1.0\n"
+    for source, is_named in ((makers, True), ("", False)):
+        path.write_text(f"{forms}{source}")
+        with pytest.raises(rk.RewardError, match="name one, as") as raised:
+            rk.load_reward(str(path))
+        said = "get_reward_fn(...), make_em_reward() may make what is meant"
+        assert (said in str(raised.value)) is is_named
+
+
 def test_a_function_that_asks_for_no_truth_is_not_called_to_find_the_reward(tmp_path):
     path, sent = tmp_path / "many.py", tmp_path / "sent"
     send = f"def send(text):\n    open({str(sent)!r}, 'w').close()\n"

@@ -15,7 +15,13 @@ from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.plain import is_number
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.script import HandedList, Values, factories, handed_over
+from rewardkit.rewards.script import (
+    HandedList,
+    Values,
+    factories,
+    handed_over,
+    makers_of_rewards,
+)
 from rewardkit.rewards.users_code import (
     helpers,
     label_of,
@@ -100,6 +106,7 @@ class Candidates:
         likely: Those of which one is meant; ``"a,b"`` are functions that are added up.
         logged: Names of the scores in a log.
         handed: Lists that a script hands to a trainer, by the names of their members.
+        makers: Calls that the file offers to make a reward's function.
     """
 
     place: str
@@ -109,6 +116,7 @@ class Candidates:
     likely: tuple[str, ...]
     logged: Collection[str]
     handed: Mapping[str, HandedList]
+    makers: Sequence[str]
 
     def value(self, name: str) -> Any:
         """Return the value of a name, a `RewardList` where it stands for several."""
@@ -154,9 +162,13 @@ class Candidates:
         members = [self.values.get(name) for name in self.likely]
         if all(map(callable, members)) and not isinstance(members[0], Reward):
             example += f", or several, as {self.place}:{','.join(self.likely)}"
+        made = ""
+        if self.makers:
+            made = f". {', '.join(self.makers)} may make what is meant: write a file "
+            made += f"with reward = {self.makers[0]}"
         raise RewardError(
             f"{self.place} has several that may be the reward: {list(self.likely)}; "
-            f"name one, as {example}"
+            f"name one, as {example}{made}"
         )
 
     def others(self, name: str) -> list[str]:
@@ -226,7 +238,14 @@ def find_candidates(
         fits = {name: fits[name] for name in ranked}
         likely = _likely(fits, values, logged)
     return Candidates(
-        place, attribute, values, tuple(names), tuple(likely), logged, handed
+        place,
+        attribute,
+        values,
+        tuple(names),
+        tuple(likely),
+        logged,
+        handed,
+        makers_of_rewards(source),
     )
 
 

@@ -25,6 +25,9 @@ CHANGES = frozenset("append extend insert remove pop clear".split())
 """Methods after which a list is no longer what its source says."""
 
 
+MAKER = re.compile(r"(?:make|get|build|create)_\w*(?:reward|score)")
+"""Names of functions that make a reward's function. Our choice."""
+
 Values = Mapping[str, Any]
 """What stands under each name of a module."""
 
@@ -221,15 +224,35 @@ def factories(tree: ast.Module) -> set[str]:
     >>> factories(ast.parse(source))
     {'made'}
     """
-    names = set()
+    makers = _makers(tree)
+    return {name for name in makers if makers[name]}
+
+
+def makers_of_rewards(tree: ast.Module) -> list[str]:
+    """Return the calls that a file offers to make a reward's function.
+
+    >>> source = "def get_reward_fn(kind, k=1): return lambda text: k * len(text)"
+    >>> makers_of_rewards(ast.parse(source))
+    ['get_reward_fn(...)']
+    """
+    calls = []
+    for name, has_arguments in _makers(tree).items():
+        if MAKER.match(name):
+            calls.append(f"{name}(...)" if has_arguments else f"{name}()")
+    return calls
+
+
+def _makers(tree: ast.Module) -> dict[str, bool]:
+    """Return which functions return nothing but functions, and need arguments."""
+    makers = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and _returns_functions(node):
             arguments = node.args
             positional = arguments.posonlyargs + arguments.args
             needs_keyword = None in arguments.kw_defaults
-            if needs_keyword or len(positional) > len(arguments.defaults):
-                names.add(node.name)
-    return names
+            has_positional = len(positional) > len(arguments.defaults)
+            makers[node.name] = needs_keyword or has_positional
+    return makers
 
 
 def _returns_functions(function: ast.FunctionDef) -> bool:

@@ -10,11 +10,12 @@ from typing import Any
 from rewardkit.errors import RewardError, preview
 from rewardkit.primitives.messages import NO_JSON, read_strict_json
 from rewardkit.rewards.component import parameters
+from rewardkit.rewards.script import MAKER
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.prints import caught_prints
 from rewardkit.targets import TARGETS, find_target
 from rewardkit.targets.adapter import Adapter
-from rewardkit.targets.columns import SAMPLE, Row
+from rewardkit.targets.columns import SAMPLE, Row, required_parameters
 from rewardkit.targets.target import Target, TrainerReading
 from rewardkit.targets.trial import Allowance, ReadingTrial, try_reading
 
@@ -242,7 +243,13 @@ def _propose(
     if isinstance(value, type):
         methods = [method for method in vars(value) if not method.startswith("_")]
         fact = f"it is a class with the methods {methods}"
-        if methods:
+        needed = required_parameters(value)
+        if methods and needed:
+            makers = [method for method in methods if MAKER.match(method)]
+            method = f"{makers[0]}()" if makers else methods[0]
+            fact += f", made with {', '.join(needed)} (write a file with reward = "
+            fact += f"{name}(...).{method})"
+        elif methods:
             fact += f" (name one, as {name}.{methods[0]})"
     elif callable(value):
         fact = f"its parameters are {list(parameters(value))}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,12 @@ from rewardkit.targets.trial import (
     columns_of_numbers,
     scores_of_log,
 )
+
+LIVE_OBJECTS = frozenset(
+    "environments environment env envs tokenizer processing_class model trainer "
+    "accelerator client sandbox".split()
+)
+"""Arguments that trainers hand over and no file can hold."""
 
 
 def read_reward(
@@ -168,6 +174,26 @@ def _titles(trials: Sequence[tuple[str, ReadingTrial]]) -> str:
     return "; ".join(f"{', '.join(names[title])} read as {title}" for title in names)
 
 
+def _describe_lacking(
+    trial: ReadingTrial, name: str, column: str, columns: Collection[str]
+) -> str:
+    """Say which parameter of a function asks for a column that is not there."""
+    asked = repr(column)
+    for parameter, source in trial.reading.mapping.items():
+        if source == column and parameter not in (column, f"{column}s"):
+            asked = f"{parameter!r}, which is the column {column!r}"
+    sentence = f"{name} asks for {asked}; the rollouts have {sorted(columns)}; "
+    if column in LIVE_OBJECTS:
+        return (
+            f"{sentence}no log holds such live objects: name the other functions of "
+            "the reward, as file.py:a,b, or log what it reads of them"
+        )
+    return (
+        f"{sentence}map a column to it with columns={{{column!r}: ...}}, set a "
+        f"constant, or join it{did_you_mean(column, columns)}"
+    )
+
+
 def _find_lacking_key(trial: ReadingTrial, rows: Sequence[Row]) -> str:
     """Return what it reads in an object and no row has, "" where that decides nothing.
 
@@ -204,11 +230,7 @@ def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
             )
         for column in trial.reading.adapter.needs:
             if column not in columns:
-                raise RewardError(
-                    f"{name} asks for {column!r}; the rollouts have {sorted(columns)}"
-                    f"; map a column to it with columns={{{column!r}: ...}}, set a "
-                    f"constant, or join it{did_you_mean(column, columns)}"
-                )
+                raise RewardError(_describe_lacking(trial, name, column, columns))
         lacking = _find_lacking_key(trial, rows)
         if lacking:
             raise RewardError(
@@ -226,10 +248,14 @@ def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
     if trial.calls_made and not trial.works and not failures:
         answer = trial.answers[0]
         advice = ""
+        kind = type(answer).__name__
         if isinstance(answer, list):
+            kind = "list or tuple"  # which of both is not kept
             advice = "; of several parts return the sum, or a function for each"
+            if not all(isinstance(part, int | float) for part in answer):
+                advice = "; return the number in it that is paid"
         raise RewardError(
-            f"{name} returned {preview(answer)} of type {type(answer).__name__} for a "
+            f"{name} returned {preview(answer)} of type {kind} for a "
             f"completion; {target.title} expects {target.form}{advice}"
         )
 

@@ -566,7 +566,7 @@ REFUSED = [
     (
         OPENRLHF,
         "two",
-        r"returned \[1.0, 2.0\] of type list for a completion; OpenRLHF.*return the sum",
+        r"returned \[1.0, 2.0\] of type list or tuple for a completion; OpenRLHF.*return the sum",
     ),
     (TUNIX, "text", "returned 'good' of type str for a completion; Tunix expects"),
     (BENCHMAX, "Paid", r"Paid\(\) failed at .*: TypeError.*give an object of it"),

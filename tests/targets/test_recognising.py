@@ -564,6 +564,27 @@ REFUSED = {
         "def f(solution, answer): return 1.0",
         "is not a reward",
     ),
+    "a tuple of other things": (
+        "def f(completion): return 4.0, 'bin', [1.0]",
+        "of type list or tuple for a completion; a plain function of columns expects f("
+        "completion, ground_truth) -> float, or a dict of them; return the number in it",
+    ),
+    "a live object": (
+        "def f(environments, **kwargs): return [1.0]",
+        "no log holds such live objects: name the other functions of the reward",
+    ),
+    "another name of a column": (
+        "def f(completions, dataset, **kwargs): return [1.0]",
+        "asks for 'dataset', which is the column 'data_source'; the rollouts have",
+    ),
+    "a class that is made with something": (
+        "class f:\n    def __init__(self, task): ...\n    def tidy(self, completions): ...",
+        "made with task (write a file with reward = f(...).tidy)",
+    ),
+    "a class whose methods are rewards": (
+        "class f:\n    def tidy(self, completions): ...",
+        "(name one, as f.tidy)",
+    ),
     "what nobody gives": (
         "def f(completion, gpu): return 1.0",
         "asks for 'gpu'; the rollouts have ['comp",
