@@ -195,6 +195,22 @@ def test_a_function_is_copied_with_its_whole_file(kind, tmp_path):
     assert "# theirs" in path.read_text()
 
 
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [("", 1), ("\nparts = reward.components\n", 2), ("\nreward = reward\n", 2)],
+)
+def test_the_reward_of_a_copied_file_goes_unless_the_file_reads_it(
+    more, count, tmp_path
+):
+    source = FILE.format("HALF = 0.5\ndef f(completion):\n    return HALF") + more
+    original = written(tmp_path, source).reweigh({"f": 0.25})
+    exported = rk.export(original, to="trl", path=tmp_path / "exported.py")
+    for path in (rk.save_reward(original, tmp_path / "saved.py"), exported.path):
+        text = path.read_text()
+        assert (text.count("rk.Reward("), text.count("HALF")) == (count, 2), text
+    assert rk.load_reward(str(tmp_path / "saved.py"))(completion="x").reward == 0.125
+
+
 def test_what_is_imported_from_beside_the_file_can_be_saved_beside_it_only(tmp_path):
     (tmp_path / "helper_beside.py").write_text("def half():\n    return 0.5\n")
     source = FILE.format(

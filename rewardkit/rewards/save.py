@@ -25,6 +25,7 @@ from rewardkit.rewards.source import (
     imports_beside,
     name_at_the_top,
     source_of,
+    without_statements,
 )
 from rewardkit.rollouts.paths import write_whole
 
@@ -145,6 +146,7 @@ class DefinitionWriter:
         self.bound: Mapping[str, Any] = {}  # what it has under its names
         # of cells, and statements that make modules of further files
         self.texts: list[str] = []
+        self.written: set[str] = set()  # definitions that were asked for
         self.beside: set[str] = set()  # modules in its folder that it needs
         self.modules: set[str] = set()  # all modules that the copied code imports
         # a module or text -> the prefix of its names, such as "" or "_mine."
@@ -178,6 +180,7 @@ class DefinitionWriter:
 
     def reward(self, reward: Reward) -> str:
         """Return the expression for a reward, or the name that the copied file has."""
+        self.written.add(_definition(reward))
         text = expression(reward, self.write_object)
         for name, value in self.bound.items():
             is_reward = isinstance(value, Reward)
@@ -207,7 +210,21 @@ class DefinitionWriter:
         return self.prefixes[key] + name
 
     def take(self, source: Source) -> str:
-        """Take code into the file, and return the prefix of its names there."""
+        """Take code into the file, and return the prefix of its names there.
+
+        Without the rewards of a file that nothing there reads, as what is written takes
+        their place; one that is itself asked for stays.
+        """
+        if source.file:
+            rewards = []
+            for name, value in source.names.items():
+                if isinstance(value, Reward) and (
+                    self.private
+                    or name in self.names
+                    or _definition(value) not in self.written
+                ):
+                    rewards.append(name)
+            source = without_statements(source, rewards)
         clash = any(
             self.names.get(name, value) is not value
             for name, value in source.names.items()

@@ -14,9 +14,11 @@ import re
 import symtable
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from importlib.util import decode_source
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -102,6 +104,37 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
         )
     names = {bound: vars(module).get(bound, unset) for bound in names_bound(text)}
     return name, Source(file=path.name, text=text.rstrip() + "\n", names=names)
+
+
+def without_statements(source: Source, names: Collection[str]) -> Source:
+    """Return a source without the statements that bind these names, and do only that.
+
+    A name that the code reads, or binds in another way too, stays.
+    """
+    tree = ast.parse(source.text)
+    bound: dict[str, ast.stmt] = {}
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]) if name in names:
+                bound[name] = statement
+            case ast.AnnAssign(target=ast.Name(id=name)) if name in names:
+                bound[name] = statement
+    used = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    lines = source.text.split("\n")
+    gone = {}
+    for name, statement in bound.items():
+        last = statement.end_lineno or statement.lineno
+        of_others = [x for x in tree.body if x is not statement and x.lineno <= last]
+        is_alone = all((x.end_lineno or 0) < statement.lineno for x in of_others)
+        if used[name] == 1 and is_alone:
+            gone[name] = range(statement.lineno - 1, last)
+    if not gone:
+        return source
+    dropped = set(chain(*gone.values()))
+    kept = [line for at, line in enumerate(lines) if at not in dropped]
+    text = re.sub(r"\n{4,}", "\n\n\n", "\n".join(kept)).rstrip() + "\n"
+    others = {name: x for name, x in source.names.items() if name not in gone}
+    return replace(source, text=text, names=others)
 
 
 def names_bound(text: str) -> list[str]:
