@@ -28,7 +28,7 @@ USUAL_SHARE = 0.5  # from which on a form is the usual one
 SECOND_SHARE = 0.05  # with answers of a second form, for it to be worth reading
 CHANCE = 0.01  # by which shares of right answers differ by chance
 STRICT_PRECISION = 0.9  # of the best precision, from which on a stricter way is chosen
-HEAD = re.compile(r"([A-Za-z][\w ]{0,28}:)[ \t]*\S")  # before a list on its line
+HEAD = re.compile(r"(?m)^[ \t]*([A-Za-z][\w ]{0,28}:)[ \t]*\S")  # a label of a line
 ANY_TEXT = ("text", "prose", "accepted", "mathematics")  # kinds of truth
 SHORT_COMPLETION = 200  # characters up to which a completion may be the answer alone
 
@@ -154,22 +154,27 @@ def _propose_extractors(
         return [*objects, *tags]
     marks: list[Extractor | None] = []
     if truth.kind == "labels":
-        marks += [*keys, *objects, *tags, *map(extract.after, _find_heads(texts))]
+        ends = [text.strip().rpartition("\n")[2] for text in texts]
+        marks += [*keys, *objects, *tags, *map(extract.after, _find_heads(ends))]
         bullets = extract.every(extract.pattern(LIST_MARK))
         return [*marks, bullets, *([None] if _are_short(texts) else [])]
+    labels = [extract.after(head) for head in _find_heads(texts)]
     number = extract.number()
     box = extract.boxed()
     phrase = extract.answer_phrase()
     if truth.kind == "number":
         for outer in (*tags, box):
             marks += [outer, extract.within(outer, number)]
-        return [*marks, extract.gsm8k(), extract.within(phrase, number), *keys, number]
+        behind = []
+        for outer in (phrase, *labels):
+            behind.append(extract.within(outer, number))
+        return [*marks, extract.gsm8k(), *behind, *keys, number]
     for tag in tags:
         marks += [tag, extract.within(tag, box)]
     marks.append(box)
     if truth.kind == "choice":
         return [*marks, extract.choice(truth.options), *keys]
-    marks += [extract.after("####"), phrase]
+    marks += [extract.after("####"), phrase, *labels]
     if not truth.verified:
         return [*marks, extract.code_block(), extract.json_value()]
     marks += keys
@@ -185,12 +190,10 @@ def _are_short(texts: Sequence[str]) -> bool:
 
 
 def _find_heads(texts: Sequence[str]) -> list[str]:
-    """Return what stands before the list on the last line of many, as "Labels:"."""
+    """Return the labels before a colon that begin a line of many texts, "City:"."""
     heads: Counter[str] = Counter()
     for text in texts:
-        head = HEAD.match(text.strip().rpartition("\n")[2])
-        if head:
-            heads[head[1]] += 1
+        heads.update(set(HEAD.findall(text)))
     least = COMMON_SHARE * len(texts)
     return [head for head, count in heads.most_common(MOST_NAMES) if count >= least]
 

@@ -56,6 +56,7 @@ so \boxed{{{}}} :: rk.extract.boxed() :: a box
 #### {} :: rk.extract.gsm8k() :: GSM8K's mark
 The answer is {} apples. :: within(rk.extract.answer_phrase() :: the number in a sentence
 {{"sum": {}}} :: rk.extract.json_value("sum") :: a key of an object
+Sum: {}⏎Reason: it takes 7 :: within(rk.extract.after("Sum:") :: the number on the line of a label
 it makes {} :: rk.extract.number() :: no mark: the last number
 """
 
@@ -187,6 +188,13 @@ def deciphered(at, place):
     return {"completion": f"<answer>{said}</answer>", "ground_truth": words}
 
 
+def with_reason(at, place):
+    town = f"Town {chr(65 + at)}"
+    said = town if place < 2 else "Rome"
+    answer = f"Town: {said}\nReason: it is there" if place else said
+    return {"completion": answer, "ground_truth": town}
+
+
 HALF = "50 % right, this reading 50 %, and they agree on each."
 
 
@@ -219,6 +227,11 @@ SAID = {
         TAG,
         "!ANSWER",
         "!THINK",
+    ),
+    "the line of a label that stands before its reason": (
+        groups(with_reason),
+        'after("Town:") 75 % 25 % taken',
+        "Decide: in 25 % of them a right answer is read by the completion, not by this.",
     ),
     "a tag that few have is no part of the form": (FEW, FORM),
     "right answers that the taken way misses are a question": (MISSED, LOST),
