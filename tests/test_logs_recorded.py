@@ -284,6 +284,27 @@ def test_a_reward_that_gives_something_else_is_the_first_finding_with_rows_and_n
     )
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_column_that_just_the_rows_that_differ_lack_is_the_cause(is_told):
+    """Of a join that left an object out where a prompt stands in several rows."""
+
+    def right(completion, ground_truth, info):
+        share = 1.0 if isinstance(info, dict) else 0.5
+        return (completion == ground_truth) * share
+
+    rows = []
+    for at in range(80):
+        has_info = at // 4 % 3 if is_told else at % 3
+        row = {"prompt": f"{at // 4}?", "completion": f"{at % 2}", "ground_truth": "1"}
+        rows.append({**row, "info": {"a": 1} if has_info else None})
+        rows[-1]["score"] = float(at % 2) * (0.5 if at // 4 == 1 and not is_told else 1)
+    component = rk.Component("right", right)
+    scores = rk.score(rk.Reward("r", components=[component]), rk.load_rollouts(rows))
+    (finding,) = rk.diagnose(scores)["log_mismatch"]
+    told = "Just the rows that differ lack 'info'." in finding.sentence
+    assert told is is_told
+
+
 def test_a_log_of_several_functions_without_a_total_is_compared_by_name():
     rollouts = rk.load_rollouts(
         [row for step in range(20) for row in made.trl_rows(step)]

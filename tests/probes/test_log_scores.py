@@ -36,6 +36,11 @@ def of_even_truths(solution_str, ground_truth):
     return 0.0 if int(ground_truth) % 2 else strict(solution_str, ground_truth)
 
 
+def of_level(completion, ground_truth, level):
+    """Pays half without a level, which a join may have left out."""
+    return strict(completion, ground_truth) * (0.5 if level is None else 1)
+
+
 def in_window(prompt, completions, prompt_ids, completion_ids, answer, **data):
     """Pays nothing without the window that the run gave it for each row."""
     return strict(completions, answer) * (data.get("window", 0) > 0)
@@ -89,6 +94,18 @@ def table(**columns):
     return rows
 
 
+def with_levels(dumped):
+    """The same as a table of no trainer, with a level for six of ten prompts."""
+    rows = []
+    for row in dumped:
+        level = "hard" if row["gts"] > "4" else None
+        names = zip(
+            ("prompt", "completion", "ground_truth"), row.values(), strict=False
+        )
+        rows.append({**dict(names), "score": row["score"], "level": level})
+    return rows
+
+
 def probed(reward, rows):
     """Probe a function of this file as it is loaded, or a Reward."""
     rollouts = rk.load_rollouts(rows)
@@ -119,6 +136,12 @@ def probed(reward, rows):
             "20 of 40 logged rows earn something else here (mean 0.45 here, 0.35 in the log).",
         ),
         (
+            of_level,
+            with_levels(dump()),
+            "warn",
+            "Just the rows that differ lack 'level'.",
+        ),
+        (
             of_even_truths,
             dump(),
             "warn",
@@ -135,6 +158,7 @@ def probed(reward, rows):
         "a logged column",
         "no cause known",
         "no cause known of whole groups",
+        "a column that just the rows that differ lack",
         "another version",
         "another scale",
     ],

@@ -10,14 +10,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from rewardkit.analysis.findings.scored import Scored
 from rewardkit.analysis.rewarded_rows import SHOWN_IDS
-from rewardkit.analysis.statistics import Codes, Floats, finite
+from rewardkit.analysis.statistics import Codes, Floats, Mask, finite
 from rewardkit.analysis.totals import weigh_parts
 from rewardkit.findings import Finding, Findings, most, rule
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.recorded import is_recorded
+from rewardkit.rollouts.join import OF_SCORES
 from rewardkit.rollouts.values import column_values
 
 LOG_CODES = ("log_mismatch", "log_not_compared", "unread_keys")
@@ -28,6 +30,8 @@ ATOL = 1e-6
 """For sums that come near 0. Our choice."""
 SEVERE_MISMATCH = 0.01
 """Share of differing rows from which a mismatch is of high severity. Our choice."""
+CHANCE = 0.001
+"""Chance with which rows lack a column that no finding is made of. Our choice."""
 RESULT_KEY = re.compile(r"rk\.targets\.adapter\.Key\(('[^']*'|\"[^\"]*\")")
 """Description of a component that is a number under a key of a function's result."""
 
@@ -81,9 +85,26 @@ def _mismatch(
     if not evidence["rows"]:  # what failed or was not judged is a finding of its own
         severity = "info"
     evidence["column"] = column
+    differs = np.zeros(len(ours), dtype=bool)
+    differs[rows[: evidence["rows"]]] = True
+    evidence |= find_lacked(scored.scores.rollouts.table, differs)
     n = evidence["compared"]
     ids = scored.ids(rows)
     yield Finding("log_mismatch", severity, component, evidence, n, RTOL, ids)
+
+
+def find_lacked(table: pd.DataFrame, differs: Mask) -> dict[str, str]:
+    """Return the evidence of a column that the rows that differ lack, and no others do.
+
+    A join leaves out where a prompt stands in several rows that differ.
+    """
+    for name in table.columns:
+        is_missing = table[name].isna().to_numpy()
+        is_chance = is_missing.mean() ** differs.sum() > CHANCE
+        if is_missing[differs].all() and not is_chance:
+            if not str(name).startswith(OF_SCORES):
+                return {"trait": "lacked", "lacked": str(name)}
+    return {}
 
 
 def _rounding_of(values: Floats) -> float:

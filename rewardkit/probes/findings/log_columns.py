@@ -15,12 +15,14 @@ from itertools import chain, product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from rewardkit.analysis.findings.logs import (
     ATOL,
     RTOL,
     SEVERE_MISMATCH,
     compare_with_log,
+    find_lacked,
 )
 from rewardkit.analysis.statistics import Floats, finite, spread_out
 from rewardkit.findings import Finding, Findings, rule
@@ -94,8 +96,12 @@ def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]
         if not _is_steady(observed, different):
             return
         evidence |= _explain(observed, different, component, theirs[retried])
-        severity = "high"
         if not evidence["trait"]:
+            differs = np.zeros(len(pool), dtype=bool)
+            differs[rows] = True
+            evidence |= find_lacked(pd.DataFrame([row for row, _ in pool]), differs)
+        severity = "high"
+        if evidence["trait"] != "column":
             severity = _grade(observed, ours, theirs, len(rows))
         examples = []
         for place in rows[:3]:
