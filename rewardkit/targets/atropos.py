@@ -123,7 +123,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 class Compute(RewardHolder):
     """The reward of the completions of one prompt, as numbers."""
 
-    def __call__(self, completions: Sequence[Any], **columns: Any) -> list[float]:
+    def __call__(self, /, completions: Sequence[Any], **columns: Any) -> list[float]:
         """Return the rewards; `item` is the data set's row."""
         item = columns.pop("item", None)
         if isinstance(item, Mapping):

@@ -73,7 +73,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 class Orm(RewardHolder):
     """The reward of a batch, as numbers."""
 
-    def __call__(self, completions: Sequence[Any], **columns: Any) -> list[float]:
+    def __call__(self, /, completions: Sequence[Any], **columns: Any) -> list[float]:
         """Return the rewards; siblings are the completions of one prompt."""
         return self.numbers(batch_columns(completions, columns), len(completions))
 

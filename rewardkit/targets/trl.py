@@ -199,7 +199,7 @@ class Combined(RewardHolder):
     metrics: bool = field(default=True, kw_only=True)
 
     def __call__(
-        self, prompts: Any, completions: Any, **columns: Any
+        self, /, prompts: Any, completions: Any, **columns: Any
     ) -> list[float | None]:
         """Return the rewards of a batch; siblings are the completions of one prompt."""
         return self.rate_batch(prompts, completions, columns).rewards
@@ -233,7 +233,7 @@ class Separate(Combined):
         return self.component
 
     def __call__(
-        self, prompts: Any, completions: Any, **columns: Any
+        self, /, prompts: Any, completions: Any, **columns: Any
     ) -> list[float | None]:
         """Return the scores of a batch."""
         rated = self.rate_batch(prompts, completions, columns)

@@ -71,7 +71,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 class Rewards(RewardHolder):
     """The reward of a batch, as numbers."""
 
-    def __call__(self, prompts: Any, completions: Any, **columns: Any) -> list[float]:
+    def __call__(
+        self, /, prompts: Any, completions: Any, **columns: Any
+    ) -> list[float]:
         """Return the rewards; siblings are the completions of one prompt."""
         batch: dict[str, list[Any]] = {}
         for name, column in columns.items():

@@ -408,3 +408,12 @@ def test_a_proof_is_no_training_and_records_nothing(tmp_path, monkeypatch):
     function([{"response": "a", "response_length": 1, "ground_truth": "4"}])
     rk.Recorder("run").flush()
     assert len(rk.load_scores("run")) == 1
+
+
+@pytest.mark.parametrize("name", ["trl", "tunix", "ms-swift"])
+def test_a_column_of_the_data_set_may_have_the_name_of_any_parameter(name):
+    part = rk.Component("right", lambda completion, self: completion == self)
+    made = find_target(name).functions(rk.Reward("r", components=[part]))
+    function = made[0] if isinstance(made, list) else made
+    batch = {"prompts": ["?", "?"], "completions": ["4", "5"], "self": ["4", "4"]}
+    assert function(**batch) == [1, 0]
