@@ -83,7 +83,8 @@ def test_a_weight_that_is_moved_in_the_browser_changes_numbers_picture_and_tiles
     before = picture.inner_html()
     assert "200 groups by mean reward" in before and "at start" not in before
     box = page.locator(".rewardkit-weight-box-format")
-    box.fill("0.35")
+    box.fill("")
+    box.press_sequentially("0,35")
     box.press("Enter")
     picture.get_by_text("dashed: at the start").wait_for()
     assert "0.35" in picture.inner_html() and picture.inner_html() != before

@@ -152,7 +152,7 @@ def standing(workbench):
 def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench, compose):
     before = standing(bench)
     assert before["Learnable signal"].figure == "100 %"
-    assert before["Right on cases"].words == "no cases were given"
+    assert before["Right on cases"].words == "there is no such case file yet"
     assert (
         before["Holes and losses"].words == before["Contract"].words == "not probed yet"
     )
@@ -855,7 +855,7 @@ def test_a_case_from_browse_may_be_an_order_of_two_siblings(
 
 def test_a_case_from_browse_is_in_the_file_and_among_the_cases(bench, tmp_path):
     browse, matrix = opened(bench, 1), tab(bench, "Cases")
-    assert "no cases yet" in matrix.message.text
+    assert "There is no file" in matrix.message.text
     form = browse.form
     assert form.fields["expected"] == "0" and form.fields["name"]
     for name, text in (
@@ -882,6 +882,34 @@ def test_a_case_from_browse_is_in_the_file_and_among_the_cases(bench, tmp_path):
     (_, case) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
     assert case["scores"] == {"brief": "gated"} and "reward" not in case
     assert rk.check(reward(), tmp_path / "cases.jsonl").failed == 0
+
+
+def test_a_case_file_that_is_not_there_is_named_with_the_one_that_is_meant(tmp_path):
+    (tmp_path / "cases.jsonl").write_text('{"completion": "x", "ground_truth": "1"}\n')
+    workbench = rk.Workbench(reward(), rows(), cases=tmp_path / "case.jsonl")
+    said = tab(workbench, "Cases").message.text
+    assert "There is no file" in said and "did you mean 'cases.jsonl'?" in said
+
+
+@pytest.mark.parametrize(
+    ("what", "expected", "said"),
+    [
+        ("reward", "gated", "what a component can be, not the reward"),
+        ("reward", "2", "the reward is between 0 and 1.5 with the weights"),
+        ("reward", "1.6 to 2", "and never 1.6 to 2"),
+        ("reward", "1.5", ""),
+        ("reward", "unscored", ""),
+        ("brief", "1.1", "'brief' is between 0 and 1"),
+        ("brief", "gated", ""),
+    ],
+)
+def test_a_case_that_no_completion_can_pass_is_not_saved(bench, what, expected, said):
+    form = opened(bench, 1).form
+    form.set("what", what)
+    form.set("expected", expected)
+    form.add()
+    start = "Not saved: " if said else "Saved as"
+    assert form.message.text.startswith(start) and said in form.message.text
 
 
 def test_a_case_of_what_looks_at_siblings_expects_no_more_than_a_case_can_say(tmp_path):

@@ -110,6 +110,11 @@ if (panel) {
   });
   for (const [event, fields] of [['input', '[data-rk][type=range]'], ['change', '[data-rk]:not([type=range])']])
     panel.addEventListener(event, ({target}) => { if (target.matches(fields)) moved(target); });
+  panel.addEventListener('beforeinput', event => {  // a box of a number drops a comma, and makes 2 of 0,2
+    if (event.target.type !== 'number' || !(event.data || '').includes(',')) return;
+    event.preventDefault();
+    document.execCommand('insertText', false, event.data.replace(',', '.'));
+  });
   panel.addEventListener('focusin', event => {
     var at = event.target.closest('[data-keep]');
     keep = at ? at.dataset.keep : '';

@@ -18,7 +18,7 @@ from rewardkit.analysis.statistics import Codes, Floats, rows_by_code
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.view import View
 from rewardkit.analysis.whatif import with_gates
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, did_you_mean
 from rewardkit.findings import counted, percent
 from rewardkit.history.keep import keep
 from rewardkit.history.run import Run
@@ -333,6 +333,16 @@ class Bench(traitlets.HasTraits):
         """Return the row of each rollout_id."""
         ids = self.scored.table["rollout_id"].tolist()
         return {rollout_id: row for row, rollout_id in enumerate(ids)}
+
+    @property
+    def missing_cases(self) -> str:
+        """Say that the file of the cases is not there; "" where none is missing."""
+        path = Path(self.cases_path)
+        if not self.cases_path or path.exists():
+            return ""
+        beside = sorted(file.name for file in path.parent.glob(f"*{path.suffix}"))
+        near = did_you_mean(path.name, beside) or "."
+        return f"There is no file {self.cases_path!r} yet; Browse makes it{near}"
 
     def cases(self) -> list[Case]:
         """Return the cases that were given and those of the file, read anew.

@@ -12,7 +12,7 @@ from rewardkit.notebook.workbench.parts import Message, html, render, stack
 from rewardkit.plain import Record, is_number, write_order
 from rewardkit.scoring.cases import OWN_KEYS
 from rewardkit.scoring.check_result import REWARD
-from rewardkit.scoring.expected import EXPECTED_STATUSES
+from rewardkit.scoring.expected import EXPECTED_STATUSES, ROUNDING
 from rewardkit.scoring.outcomes import STATUSES
 
 ORDER_SIDES = ("above", "below")
@@ -159,12 +159,31 @@ class CaseForm:
                 order["component"] = component
             return {"name": name, **order, "why": why}
         scores = {component: read_expected(written)}
+        self._check_reachable(component, scores[component])
         return {
             "name": name,
             **(opened.columns if opened.row is None else self._columns(opened.row)),
             **(scores if component == REWARD else {"scores": scores}),
             "why": why,
         }
+
+    def _check_reachable(self, component: str, expected: Any) -> None:
+        """Raise an InputError where no completion can get what is expected."""
+        what = "the reward" if component == REWARD else repr(component)
+        if isinstance(expected, str):
+            if component == REWARD and expected != EXPECTED_STATUSES[0]:
+                raise InputError(
+                    f"{expected!r} is what a component can be, not the reward; give a "
+                    f"number, or {EXPECTED_STATUSES[0]}"
+                )
+            return
+        low, high = self.bench.variant.range_of(component)
+        ends = expected if isinstance(expected, list) else [expected, expected]
+        if ends[1] < low - ROUNDING or ends[0] > high + ROUNDING:
+            raise InputError(
+                f"{what} is between {low:g} and {high:g} with the weights of the "
+                f"panel, and never {self.fields['expected'].strip()}"
+            )
 
     def _order(self, row: int, side: str, rollout_id: str) -> Record:
         """Return a row above or below a sibling, as a case has it.

@@ -78,7 +78,10 @@ class Cases(Panel):
         except (InputError, OSError) as error:
             self.message.warn(str(error))
             return
-        if self.result is None:
+        missing = self.bench.missing_cases
+        if missing:
+            self.message.warn(missing)
+        elif self.result is None:
             self.message.tell(
                 "There are no cases yet. Make one of a completion in Browse or of a "
                 "hole in Probes."

@@ -233,6 +233,9 @@ class Standing:
 
     def _check(self) -> Tile:
         recorded = is_recorded(self.bench.scored.reward)
+        if self.bench.missing_cases and not recorded and not self.bench.listed_cases:
+            reason = "no cases say what it must give"
+            return unknown(tiles.CASES, "there is no such case file yet", reason)
         try:
             return tiles.cases_tile(self.bench.checked, recorded=recorded)
         except (InputError, OSError):

@@ -96,6 +96,25 @@ class Variant:
         """Return the weights that are looked at, those of a schedule at the step."""
         return dict(self.at_step(self.base.reward).weights)
 
+    def range_of(self, name: str) -> tuple[float, float]:
+        """Return the lowest and highest score of a component, or reward under "reward".
+
+        Infinite where that is not known: of a route, a transform, weights by step.
+        """
+        reward = self.base.reward
+        if reward.routed_by or reward.transform or self.schedule_steps:
+            return -math.inf, math.inf
+        lows, highs = [], []
+        for item in reward.components:
+            low, high = item.range or (-math.inf, math.inf)
+            if item.name == name:
+                return low, high
+            weight = self.weights[item.name]
+            if weight:
+                lows.append(min(0.0, weight * low, weight * high))
+                highs.append(max(0.0, weight * low, weight * high))
+        return sum(lows), sum(highs)
+
     @cached_property
     def schedule_steps(self) -> list[int]:
         """Return the steps that schedules of the reward name, in order."""
