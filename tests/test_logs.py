@@ -214,6 +214,19 @@ def test_columns_of_no_known_name_are_asked_for_and_named_as_in_the_file():
     assert set(log.logged.components) >= {"form", "right"}
 
 
+@pytest.mark.parametrize("is_sum", [True, False])
+def test_a_column_that_the_parts_add_up_to_is_the_total_under_any_name(is_sum):
+    rows = []
+    for at in range(24):
+        form, right = float(at % 2), float(at % 3 == 0)
+        row = {"prompt": "a", "completion": str(at), "step": at, "level": at % 5}
+        row["component_rewards"] = {"form_reward": form, "right_reward": right}
+        rows.append({**row, "weighted": form + 2 * right + (not is_sum) * at % 7})
+    logged = rk.load_rollouts(rows).logged
+    assert logged.total == ("logged/weighted" if is_sum else None)
+    assert logged.weights["right_reward"] == (0 if is_sum else 1)
+
+
 def test_what_tools_return_is_no_rollout():
     """Neither where a person names the completions, nor in the turns of a conversation."""
     called = [{"output": "3", "score": 1.0}, {"output": "4", "score": 1.0}]

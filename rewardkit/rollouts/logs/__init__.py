@@ -83,6 +83,9 @@ def _parse_table(rows: SourceRows) -> ParsedLog:
     parts = [name for name in weights if _is_part(name, columns[name])]
     if not any(name.endswith("_reward") for name in parts):
         parts = []  # penalties alone
+    if not totals:
+        totals = _total_of_parts(rows, parts)
+        beside += totals
     for name in totals[:1] or parts:
         weights[name] = 1.0
     if totals and len(weights) == len(totals):
@@ -111,6 +114,25 @@ def _parse_table(rows: SourceRows) -> ParsedLog:
 
 ROWS_OF_PART = 8
 """Rows for each column of numbers from which a sum is no chance. Our choice."""
+
+
+def _total_of_parts(rows: SourceRows, parts: Sequence[str]) -> list[str]:
+    """Return a column that is a weighted sum of these parts, to the last digit."""
+    if len(parts) < 2 or len(rows.places) < ROWS_OF_PART * len(parts):
+        return []
+    table = np.array([rows.columns[name] for name in parts], dtype=float).T
+    left_out = ALL_ALIASES.union(rows.reserved, parts)
+    for name, cells in rows.columns.items():
+        if name in left_out or not numeric(cells):
+            continue
+        total = np.array(cells, dtype=float)
+        if not np.isfinite(table).all() or not np.isfinite(total).all():
+            continue
+        weights = np.linalg.lstsq(table, total, rcond=None)[0]
+        is_sum = (np.abs(weights) > 1e-6).sum() > 1
+        if is_sum and np.allclose(table @ weights, total, atol=1e-6):
+            return [name]
+    return []
 
 
 def _parts_of_total(rows: SourceRows, totals: Sequence[str]) -> list[str]:
