@@ -384,16 +384,28 @@ def keys_read(function: Any, name: str) -> Iterator[tuple[Any, bool]]:
         tree = ast.parse(textwrap.dedent(inspect.getsource(without_partial(function))))
     except (OSError, TypeError, SyntaxError):
         return
+    names = {name}
     for node in ast.walk(tree):
         match node:
-            case ast.Subscript(value=ast.Name(id=dict_name), slice=ast.Constant(key)):
-                if dict_name == name:
+            case ast.Assign(
+                targets=[ast.Name(id=other)],
+                value=ast.Name(id=held) | ast.BoolOp(values=[ast.Name(id=held), *_]),
+            ):  # as in info = extra_info or {}
+                names |= {other} if held in names else set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(
+                value=ast.Name(id=dict_name),
+                slice=ast.Constant(key),
+                ctx=ast.Load(),
+            ):
+                if dict_name in names:
                     yield key, True
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=dict_name)),
                 args=[ast.Constant(key), *_],
             ):
-                if dict_name == name:
+                if dict_name in names:
                     yield key, False
 
 

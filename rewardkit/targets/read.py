@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,10 +25,12 @@ from rewardkit.targets.columns import (
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.target import JUDGED, RewardPart, Target
 from rewardkit.targets.trial import (
+    Allowance,
     Numbers,
     ReadingTrial,
     columns_of_numbers,
     scores_of_log,
+    try_reading,
 )
 
 LIVE_OBJECTS = frozenset(
@@ -84,7 +86,7 @@ def read_reward(
             if gave_nothing and are_several and not is_list:
                 notes.append(f"{label} is left out: it gave nothing for the sample.")
                 continue
-            _check(trial, label, rows)
+            _check(trial, label, how)
             if weight is not None:
                 trial = replace(trial, reading=replace(trial.reading, weight=weight))
             trials.append((label, trial))
@@ -194,27 +196,48 @@ def _describe_lacking(
     )
 
 
-def _find_lacking_key(trial: ReadingTrial, rows: Sequence[Row]) -> str:
+VALUES_TRIED = (1.0, [1.0], "1", {"score": 1.0})
+"""Values of a key that no row has, one of which changes what it decides. Our choice."""
+
+
+def _find_lacking_key(trial: ReadingTrial, how: Chooser) -> str:
     """Return what it reads in an object and no row has, "" where that decides nothing.
 
-    It decides where all rows get the same, and the scores of the log differ.
+    Where all rows get the same, the scores of the log differ, and a value of that key
+    changes what they get.
     """
-    agreement = trial.agreement(rows)
+    agreement = trial.agreement(how.rows)
     is_other = agreement is not None and agreement <= DIFFERS
     if not is_other or not trial.works or trial.tells_apart:
         return ""
     for name in OBJECT_COLUMNS:
-        if name not in trial.reading.mapping:
+        objects = [row.get(name) or {} for row in how.rows]
+        are_objects = all(isinstance(item, Mapping) for item in objects)
+        if name not in trial.reading.mapping or not are_objects:
             continue
-        objects = [row.get(name) or {} for row in rows]
         for key, _ in keys_read(trial.reading.adapter.called, name):
-            if not any(key in item for item in objects):
+            is_lacking = not any(key in item for item in objects)
+            if is_lacking and _decides(trial, how, name, key):
                 return f"{name}[{key!r}]"
     return ""
 
 
-def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
+def _decides(trial: ReadingTrial, how: Chooser, name: str, key: str) -> bool:
+    """Return whether rows get something else with a value under a key."""
+    for value in VALUES_TRIED:
+        rows = []
+        for row in how.rows:
+            rows.append({**row, name: {**(row.get(name) or {}), key: value}})
+        allowance = Allowance(how.limit.seconds)
+        other = try_reading(trial.target, trial.reading, rows, how.limit, allowance)
+        if trial.differs(other):
+            return True
+    return False
+
+
+def _check(trial: ReadingTrial, name: str, how: Chooser) -> None:
     """RewardError: it cannot be called with these rows, or returns no reward."""
+    rows = how.rows
     columns: set[str] = set().union(*rows)
     main, target, failures = trial.main, trial.target, trial.failures
     if rows:
@@ -231,7 +254,7 @@ def _check(trial: ReadingTrial, name: str, rows: Sequence[Row]) -> None:
         for column in trial.reading.adapter.needs:
             if column not in columns:
                 raise RewardError(_describe_lacking(trial, name, column, columns))
-        lacking = _find_lacking_key(trial, rows)
+        lacking = _find_lacking_key(trial, how)
         if lacking:
             raise RewardError(
                 f"{name} reads {lacking}, which no row has, and gives every row that "

@@ -472,7 +472,9 @@ def test_a_key_that_no_row_has_is_told_where_the_scores_of_the_log_need_it(load)
     """Of a run whose tools are scored outside of the data set and the dump."""
     source = """
         def f(data_source, solution_str, ground_truth, extra_info=None):
-            return max(extra_info.get("tools", [0]))
+            info = extra_info or {}
+            info["seen"] = info.get("told", False)
+            return max(info.get("tools", [0]))
     """
     row = {"completion": "a", "ground_truth": "a", "data_source": "web"}
     rows = [{**row, "extra_info": {"at": at}, "score": at / 4} for at in range(4)]
