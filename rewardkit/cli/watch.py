@@ -48,7 +48,9 @@ def monitor(options: Options) -> CommandResult:
     source = scored_or_logged(options)
     watched = _watch(options, source.scores)
     (watched,), accepted, lines = accept_alarms(options, [watched])
-    text = "\n".join([watched.page().text(verbose=options.verbose), *lines])
+    text = "\n".join(
+        [watched.page(options.scores).text(verbose=options.verbose), *lines]
+    )
     status = fail_status(watched.worst, options.fail_on)
     record = {**watched.record(), **accepted}
     if options.write_cases:
@@ -99,7 +101,7 @@ def _tell(options: Options, watched: Monitor, *, is_new: bool) -> None:
         return
     text = f"step {watched.last_step:g}: {watched.verdict}"
     if is_new:
-        text += f"\n{watched.page().text(verbose=options.verbose)}"
+        text += f"\n{watched.page(options.scores).text(verbose=options.verbose)}"
     say(text, stream=options.stdout)
 
 

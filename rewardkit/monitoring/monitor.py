@@ -45,7 +45,7 @@ from rewardkit.monitoring.page import (
 )
 from rewardkit.monitoring.pressure import NewlyPaid
 from rewardkit.monitoring.readings import CompletionReader
-from rewardkit.monitoring.remedy import make_cases, try_gate
+from rewardkit.monitoring.remedy import TriedGate, make_cases, try_gate
 from rewardkit.monitoring.reports import report_paid
 from rewardkit.monitoring.rules import RULES
 from rewardkit.monitoring.timeline import Timeline
@@ -70,7 +70,8 @@ class Monitor(AcceptsFindings, HasPage):
     """A run over its steps: a verdict, findings with the step since when, who pays.
 
     `timelines` hold the figures by window of steps, one a part of a route; `notes` say
-    what could not be told.
+    what could not be told. `source` is the name or path of what was read, "" where
+    objects were given.
     """
 
     scores: Scores = field(repr=False)
@@ -78,6 +79,7 @@ class Monitor(AcceptsFindings, HasPage):
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     baseline: Baseline | None = None
+    source: str = ""
 
     @property
     def reward_name(self) -> str:
@@ -245,7 +247,7 @@ class Monitor(AcceptsFindings, HasPage):
         """Return the verdict and the worst alarms, and how to see the rest."""
         name = one_line(self.scores.reward.name)
         blocks: list[Block] = [point_of(alarm) for alarm in self.alarms[:ALARMS_SHOWN]]
-        blocks += self._remedies
+        blocks += self._remedies(source)
         blocks.append(f"What changed, and who pays: rewardkit monitor {source}")
         return Page(f"{name}, the run: {self.verdict}", blocks, self._summary)
 
@@ -259,8 +261,12 @@ class Monitor(AcceptsFindings, HasPage):
             hidden = redact_finding(self.accepted[0]).statement
         return UserText(self.sentence, hidden)
 
-    def page(self) -> Page:
-        """Return verdict, what changed, who pays, completions to read, what to do."""
+    def page(self, source: str = "") -> Page:
+        """Return verdict, what changed, who pays, completions to read, what to do.
+
+        Args:
+            source: What a command takes the scores from, instead of `source`.
+        """
         name = one_line(self.scores.reward.name)
         first_alarms = self.alarms[:ALARMS_SHOWN]
         blocks: list[Block] = []
@@ -278,10 +284,10 @@ class Monitor(AcceptsFindings, HasPage):
         blocks.append(More(counted(len(others), "further finding"), others))
         blocks.append(accepted_findings(self.findings))
         blocks += [f"Note: {note}." for note in (*self.notes, *self.baseline_changes())]
-        blocks.append(f"Next: {self._next_step()}")
+        blocks.append(f"Next: {self._next_step(source or self.source)}")
         return Page(f"{name}, the run: {self.verdict}", blocks, self._summary)
 
-    def _next_step(self) -> str:
+    def _next_step(self, source: str) -> str:
         if self.verdict == "healthy":
             return "train on; look again after more steps"
         if self.accepted and not self.alarms:
@@ -290,16 +296,20 @@ class Monitor(AcceptsFindings, HasPage):
             return "name the task: --primary COMPONENT, or --label COLUMN"
         if not self.alarms:
             return "look again after more steps"
-        steps = [self.alarms[0].advice, *self._remedies]
+        steps = [self.alarms[0].advice, *self._remedies(source)]
         if self.cases:
             steps.append("Keep them as cases: --write-cases cases.jsonl.")
         return " ".join(steps)
 
     @cached_property
-    def _remedies(self) -> list[str]:
-        """Return the gate that closes what is newly paid most, a sentence a part."""
+    def _tried_gates(self) -> list[TriedGate]:
+        """Return the gate that closes what is newly paid most, of each part."""
         trials = [try_gate(self.scores, timeline) for timeline in self.timelines]
-        return [trial.sentence for trial in trials if trial is not None]
+        return [trial for trial in trials if trial is not None]
+
+    def _remedies(self, source: str) -> list[str]:
+        """Return a sentence on each gate that was tried."""
+        return [trial.sentence(source) for trial in self._tried_gates]
 
 
 def read_scores(
@@ -385,7 +395,13 @@ def monitor(
         findings += run_rules(RULES, timeline)
         notes += notes_on(timeline, primary)
     findings.sort(key=lambda finding: finding.order)
-    watched = Monitor(scores, tuple(timelines), tuple(findings), tuple(notes))
+    watched = Monitor(
+        scores,
+        tuple(timelines),
+        tuple(findings),
+        tuple(notes),
+        source=str(source) if isinstance(source, str | Path) else "",
+    )
     return watched if baseline is None else watched.under_baseline(baseline)
 
 

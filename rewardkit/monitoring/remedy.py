@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -42,18 +43,24 @@ class TriedGate:
     before: float
     after: float
 
-    @property
-    def sentence(self) -> str:
-        """Say what to change, and what it was measured to do."""
+    def sentence(self, source: str) -> str:
+        """Say what to change, what it was measured to do, and how to see all of it.
+
+        Args:
+            source: What a command takes the scores from, "" where that is not known.
+        """
         change = f"Pay {self.component} only where {self.on} is right"
         if math.isnan(self.after):
             return f"{change}; this was not tried on these rows."
-        return (
+        tried = (
             f"{change}: on these rows what is newly paid and wrong then earns "
-            f"{short_number(self.after)} in place of {short_number(self.before)} "
-            f"(rewardkit whatif SCORES --gate "
-            f"'{self.component}={self.on}>={self.at_least:g}')."
+            f"{short_number(self.after)} in place of {short_number(self.before)}"
         )
+        if not source:
+            return f"{tried}."
+        option = shlex.quote(f"{self.component}={self.on}>={self.at_least:g}")
+        command = f"rewardkit whatif {shlex.quote(source)} --gate {option}"
+        return f"{tried} ({command})."
 
 
 def try_gate(scores: Scores, timeline: Timeline) -> TriedGate | None:

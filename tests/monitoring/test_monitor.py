@@ -349,6 +349,8 @@ def test_a_gate_is_tried_on_the_rows_and_cases_hold_what_is_newly_paid():
     assert tried.after == pytest.approx(by_hand[last & is_empty].mean(), abs=1e-9)
     assert tried.before == pytest.approx(0.4, abs=0.02) and tried.after == 0
     assert f"in place of {tried.before:.3g}" in " ".join(str(monitor).split())
+    said = " ".join(monitor.page("my log").text().split())
+    assert "(rewardkit whatif 'my log' --gate 'brief=exact>=1')" in said
     assert len(monitor.cases) >= 3
     assert rk.check(history.reward, monitor.cases).passed == 0
     assert rk.check(gated, monitor.cases).passed == len(monitor.cases)
