@@ -143,6 +143,8 @@ class LoggedAnswer:
         """
         if self.truth is None or self.is_marked or is_nothing(self.truth):
             return False
+        if kind_of(self.truth) == "json" and "{" in self.completion:
+            return False  # an object that is broken off, or of another notation
         return normal_text(self.truth) not in self.own_words
 
 

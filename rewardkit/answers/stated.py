@@ -23,6 +23,7 @@ from rewardkit.answers.marks import CLEAR_MARKS, LOOSE_MARKS, find_likely_place
 from rewardkit.primitives import verify
 from rewardkit.primitives.extract import answer_phrase
 from rewardkit.primitives.extract.letters import read_choice
+from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.math.units import UNCHANGED, conversion, read_unit
 from rewardkit.primitives.verify.numbers import (
@@ -43,7 +44,7 @@ LEAST_VERBATIM = 12
 WRONG_BY = Decimal("0.1")
 """Share of a number by which another one is certainly wrong. Our choice."""
 _ANSWER_PHRASE = answer_phrase()
-ON_PURPOSE = ("tag", "box", "####", "verbatim")
+ON_PURPOSE = ("tag", "box", "####", "object", "verbatim")
 """Marks that no completion has by chance."""
 UNCLOSED = "unclosed"
 """The mark of an answer behind a tag that nothing closes."""
@@ -68,10 +69,11 @@ class Statement:
     """An answer as a completion states it.
 
     `mark` names what shows where it stands: "tag" (of any name), "box", "####",
-    "colon" (a line such as "Result: 12"); of a text that is announced it is the word
-    before it: "is" in "The answer is Oslo, because". Where there is none of these it is
-    "number" for the last number, "whole" for all of the completion, "verbatim" for a
-    truth that ends it, "fence" for a block of code, and "" where no answer is stated.
+    "object" (of a truth that is one), "colon" (a line such as "Result: 12"); of a text
+    that is announced it is the word before it: "is" in "The answer is Oslo, because".
+    Where there is none of these it is "number" for the last number, "whole" for all of
+    the completion, "verbatim" for a truth that ends it, "fence" for a block of code,
+    and "" where no answer is stated.
     `before` and `behind` count the characters of the completion on either side.
     """
 
@@ -152,6 +154,9 @@ def _find_answer(completion: str, truth: Any, kind: str) -> tuple[str, str]:
     name, answer = name.partition(" ")[0], completion[start:stop].strip()
     if name != "tag" and "####" in completion:
         return "####", (CLEAR_MARKS["####"](completion) or "").strip()
+    if kind == "json" and name != "tag":
+        for start, stop in CLEAR_MARKS["object"].spans(completion):
+            return "object", completion[start:stop]
     fence = CLEAR_MARKS["fence"](completion) if kind == "code" else None
     if fence:
         return "fence", fence.strip()
@@ -245,6 +250,9 @@ def answers_truth(
     True
     >>> answers_truth("SELECT a FROM t;", "SELECT a FROM t")
     True
+    >>> texts = '{"n": 5.0}', '{"n": 7}', '{"n": "5"}', "7"
+    >>> [answers_truth(text, '{"n": 5}') for text in texts]
+    [True, False, None, None]
     """
     if answer.strip() == truth.strip():
         return True
@@ -252,6 +260,8 @@ def answers_truth(
         return None
     answer, truth = _spell_out_both(answer, truth, locale)
     kind = kind_of(truth)
+    if kind == "json":
+        return _agree_by_key(answer, truth, locale)
     if kind == "number":
         number = _read_local(answer, locale)
         right = read_number(truth)
@@ -276,6 +286,24 @@ def answers_truth(
     if kind == "mathematics":
         is_equal = bool(verify.math_equal(answer, truth))
     return True if is_equal else None
+
+
+def _agree_by_key(answer: str, truth: str, locale: Locale) -> bool | None:
+    """Return whether objects of the same keys have the same values, None of others."""
+    stated, right = read_json(answer), read_json(truth)
+    if not isinstance(stated, dict) or not isinstance(right, dict):
+        return True if stated is not None and stated == right else None
+    if stated.keys() != right.keys():
+        return None
+    verdicts = []
+    for key, value in right.items():
+        is_same = answers_truth(str(stated[key]), str(value), locale)
+        if is_same and isinstance(stated[key], str) != isinstance(value, str):
+            is_same = None  # a schema may ask for the other type
+        verdicts.append(is_same)
+    if False in verdicts:
+        return False
+    return None if None in verdicts else True
 
 
 MAGNITUDES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
@@ -398,6 +426,8 @@ def states_truth(
     if statement.answer and answers_truth(statement.answer, right):
         return 1.0
     kind = kind_of(right)
+    if kind == "json" and answers_truth(statement.answer, right) is False:
+        return 0.0
     if len(right) > LONGEST_TRUTH_STATED or kind not in ("number", "choice", "text"):
         return math.nan
     if kind == "text" and _words_of(statement.answer) == _words_of(right):

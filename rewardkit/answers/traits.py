@@ -42,6 +42,7 @@ MARK_WORDS = {
     "box": r"in \boxed",
     "####": "behind ####",
     "fence": "in a block of code",
+    "object": "in an object",
 }
 """Name of a mark -> where it puts the answer."""
 TOUCHING = {

@@ -137,7 +137,7 @@ def holes_tile(result: ProbeResult) -> Tile:
         return unknown(HOLES, probes, reason)
     words = probes
     if result.wrong_share >= SHOWN_SHARE:
-        words += f"; a wrong answer earns up to {percent(result.wrong_share)}"
+        words = f"a wrong answer earns up to {percent(result.wrong_share)}; {probes}"
     if result.gaps:
         gaps = "; ".join(result.gaps)
         reason = f"the probes do not say all: {gaps}"

@@ -293,6 +293,7 @@ def _run_steps(observed: Observed, plan: ProbePlan) -> ProbeResult:
         tuple(probe.name for probe in plan.probes if probe.name in tried_names),
         tries.calls,
         count_untried(observed, plan.probes),
+        observed.logged_wrong,
     )
 
 

@@ -11,7 +11,15 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.findings import SEVERITIES, Finding, Findings, counted, most, read_codes
+from rewardkit.findings import (
+    SEVERITIES,
+    Finding,
+    Findings,
+    counted,
+    most,
+    percent,
+    read_codes,
+)
 from rewardkit.history.baseline import Accepted, AcceptsFindings, Baseline
 from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
@@ -88,7 +96,8 @@ class ProbeResult(AcceptsFindings, HasPage):
     `probes` are those that were to be tried, in `families`; `tried_probes` are those of
     which something was tried. `untried` counts the attempts of each that the budget did
     not reach. `calibration` says how right and wrong answers were written and what they
-    earned; `baseline` is what is accepted of this reward.
+    earned, `logged_wrong` what wrong completions of the log earn in the median, as a
+    share of full marks, NaN without any; `baseline` is what is accepted of this reward.
     """
 
     reward: Reward
@@ -100,6 +109,7 @@ class ProbeResult(AcceptsFindings, HasPage):
     tried_probes: tuple[str, ...]
     calls: int
     untried: Mapping[str, int] = field(default_factory=dict)
+    logged_wrong: float = math.nan
     baseline: Baseline | None = None
 
     @property
@@ -240,7 +250,7 @@ class ProbeResult(AcceptsFindings, HasPage):
     def wrong_share(self) -> float:
         """Return the most that a wrong answer in good form earns, of full marks.
 
-        NaN where no right answer is known.
+        Also in the median of the log. NaN where no right answer is known.
         """
         calibration = self.calibration
         shares = [
@@ -248,6 +258,8 @@ class ProbeResult(AcceptsFindings, HasPage):
             for subject in calibration.subjects
             if subject.answer is not None
         ]
+        if not math.isnan(self.logged_wrong):
+            shares.append(self.logged_wrong)
         return max(shares, default=math.nan)
 
     @property
@@ -376,6 +388,9 @@ class ProbeResult(AcceptsFindings, HasPage):
             line = f"{where}{counted(len(in_part), 'prompt')} ({kinds}): {earned}"
             example = one_line(in_part[0].reference, 120)
             yield UserText(f"{line}; such as {example}", instead=line)
+        if self.logged_wrong > 0:
+            earned = percent(self.logged_wrong)
+            yield f"Wrong completions of the log: {earned} of full marks in the median"
 
 
 def count_alarms(alarms: Findings) -> str:

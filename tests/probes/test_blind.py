@@ -1,8 +1,10 @@
 """Where nothing is found: whether what was tried could have found a hole, and what wrong answers earn."""
 
+import json
 import math
 import random
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from planted_probes import CLEAN, inside, made, number, probed, somewhere, strict
@@ -75,6 +77,25 @@ def test_what_a_well_formed_wrong_answer_earns_is_on_the_tile():
     tile = holes_tile(result)
     assert (tile.grade, tile.figure) == ("good", "0 found")
     assert "a wrong answer earns up to 25 %" in tile.words
+
+
+def test_what_wrong_completions_of_the_log_earn_is_on_the_tile_where_it_is_more():
+    """Half of the values of an object are paid; a made-up wrong object has none right."""
+    rows = []
+    for bill in range(10):
+        truth = {"total": 31 * bill + 20, "city": f"town {bill}"}
+        for total in (truth["total"], 7, 9000, truth["total"]):
+            stated = json.dumps({**truth, "total": total})
+            row = {"prompt_id": bill, "prompt": f"Bill {bill}?"}
+            rows.append(
+                {**row, "completion": stated, "ground_truth": json.dumps(truth)}
+            )
+    component = rk.Component("values", partial(rk.verify.json_equal, partial=True))
+    reward = rk.Reward("bill", {"prediction": rk.extract.json_value()}, [component])
+    result = rk.probe(reward, rows, search=0, expects_partial=True)
+    assert result.logged_wrong == result.wrong_share == 0.5
+    assert "a wrong answer earns up to 50 %" in holes_tile(result).words
+    assert "Wrong completions of the log: 50 %" in result.text(verbose=True)
 
 
 def test_without_a_right_answer_nothing_is_said_of_what_wrong_ones_earn():

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import NOT_LOGGED
 from rewardkit.strategies.strategy import Attempt, Row, Subject, completion_of
 
+LEAST_WRONG_ROWS = 8
+"""Wrong rows of a log of which a median means something. Our choice."""
 EXAMPLES_OF_A_FINDING = 3
 """Examples that a finding keeps, the clearest first."""
 
@@ -174,6 +177,25 @@ class Observed:
             routed_by=self.reward.routed_by,
             labels=[labels.get(row.get("rollout_id")) for row in self.rows if labels],
         )
+
+    @property
+    def logged_wrong(self) -> float:
+        """Return what wrong completions of the log earn in the median, of full marks.
+
+        NaN of fewer than `LEAST_WRONG_ROWS`, and of a route, whose parts pay on scales
+        of their own.
+        """
+        rewards = {row.get("rollout_id"): item.reward for row, item in self.pool}
+        wrong = []
+        for answer in self.logged:
+            if answer.is_right is False:
+                wrong.append(rewards[answer.row.get("rollout_id")])
+        scales = self.calibration.scales.values()
+        if self.reward.routed_by or not scales or len(wrong) < LEAST_WRONG_ROWS:
+            return math.nan
+        floor = min(scale.floor for scale in scales)
+        right = max(scale.right for scale in scales)
+        return (median(wrong) - floor) / (right - floor)
 
     @property
     def unread_truth(self) -> str:
