@@ -126,6 +126,11 @@ class LoggedAnswer:
         return self.gain >= PAID_FROM
 
     @property
+    def is_paid_whole(self) -> bool:
+        """Whether it earned that also where objects are paid value by value."""
+        return self.is_paid and (self.statement.mark != "object" or self.gain > 0.999)
+
+    @property
     def is_unpaid(self) -> bool:
         """Whether the task earned nothing."""
         return self.gain <= UNPAID_TO

@@ -123,8 +123,8 @@ def _find_paid_wrong(
     wrong: Answers, details: dict[str, Any], *, is_unread: bool
 ) -> Iterator[Misjudged]:
     """Find wrong answers that are paid; of few only where words set them apart."""
-    paid = [answer for answer in wrong if answer.is_paid]
-    unpaid = [answer for answer in wrong if not answer.is_paid]
+    paid = [answer for answer in wrong if answer.is_paid_whole]
+    unpaid = [answer for answer in wrong if not answer.is_paid_whole]
     wording = find_wording(paid, unpaid, "earn less") if unpaid else None
     is_rule = wording is not None and _is_rule(wording, paid)
     if not is_rule and not are_many(paid, unpaid):

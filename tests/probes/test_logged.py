@@ -820,6 +820,31 @@ def checked(truth, place):
     return f"{thought}{said}Answer: {truth if place < 2 else 5}", place < 2
 
 
+KEYS = "abcdefghij"
+
+
+def objects():
+    """Ten bills of eleven values: two right ones, one with another total, one with another text."""
+    rows = []
+    for bill in range(10):
+        truth = {key: f"{key} {bill}" for key in KEYS} | {"total": 31 * bill + 20}
+        for other in ({}, {}, {"total": 31 * bill + 920}, {"a": "no such text"}):
+            stated = json.dumps(truth | other)
+            row = {"prompt_id": bill, "prompt": f"Bill {bill}?", "completion": stated}
+            rows.append({**row, "ground_truth": json.dumps(truth)})
+    return rows
+
+
+def each_value(completion, ground_truth):
+    stated, truth = map(json.loads, (completion, ground_truth))
+    return sum(stated.get(key) == truth[key] for key in truth) / len(truth)
+
+
+def all_but_total(completion, ground_truth):
+    stated, truth = map(json.loads, (completion, ground_truth))
+    return all(stated.get(key) == truth[key] for key in KEYS)
+
+
 def seldom_checked(truth, place):
     """Three of four are wrong, and one of eighteen of these says that it was checked."""
     said = "[checked] " if place == 3 and int(truth) % 6 == 0 else ""
@@ -945,6 +970,13 @@ CASES = {
         trait="wording",
         words="10 of 20 logged completions that do not state the right answer earned what right ones do, on 10 "
         "prompts. All 10 have `checked`; of those that do not, 10 of 10 earn less.",
+    ),
+    "an object is paid value by value": Case(each_value, objects(), code=""),
+    "a value of an object is not looked at": Case(
+        all_but_total,
+        objects(),
+        code="wrong_paid",
+        words="10 of 10 logged completions that do not state the right answer earned what right ones do",
     ),
     "a word is paid that few wrong answers have": Case(
         checked_or_right,
