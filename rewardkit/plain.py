@@ -63,18 +63,29 @@ def write_order(above: Plain, below: Plain) -> Record:
     >>> write_order(right, wrong)
     {'prompt': '?', 'above': {'completion': '4'}, 'below': {'completion': '5'}}
     """
+    shared = write_pair(above, below)
+    first, second = shared.pop("pair")
+    return {**shared, "above": first, "below": second}
+
+
+def write_pair(first: Plain, second: Plain) -> Record:
+    """Return two completions as a case file has them, none of them said to be better.
+
+    >>> write_pair({"completion": "4"}, {"completion": "5"})
+    {'pair': [{'completion': '4'}, {'completion': '5'}]}
+    """
     shared: Record = {}
     sides: tuple[Record, Record] = ({}, {})
-    for name in {**above, **below}:
+    for name in {**first, **second}:
         is_answer = name in ("completion", "messages")
-        is_shared = name in above and name in below and above[name] == below[name]
+        is_shared = name in first and name in second and first[name] == second[name]
         if is_shared and not is_answer:
-            shared[name] = above[name]
+            shared[name] = first[name]
             continue
-        for side, columns in zip(sides, (above, below), strict=True):
+        for side, columns in zip(sides, (first, second), strict=True):
             if name in columns:
                 side[name] = columns[name]
-    return {**shared, "above": sides[0], "below": sides[1]}
+    return {**shared, "pair": [*sides]}
 
 
 def to_json(value: Any) -> Any:

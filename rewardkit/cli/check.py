@@ -30,7 +30,7 @@ from rewardkit.probes.subjects.log import rollouts_of, with_cases
 from rewardkit.rewards.load import find_reward
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.scoring.case_updates import update_cases
-from rewardkit.scoring.cases import TODO, append_cases, case_file
+from rewardkit.scoring.cases import append_cases, case_file
 from rewardkit.scoring.check import components_of
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.added_text import JUDGE_ATTACKS
@@ -64,8 +64,8 @@ def check(options: Options) -> CommandResult:
 
     CASES is JSONL: a completion, what else the reward reads, and the reward or scores
     that it should get, as a number or a range; or two completions of a prompt, of which
-    the one "above" is to get more than the one "below". A case whose "why" begins with
-    TODO is undecided, and neither passes nor fails.
+    the one "above" is to get more than the one "below", or two that are "equal". A case
+    whose "why" begins with TODO is undecided, and neither passes nor fails.
 
     Example:
       rewardkit check gallery:gsm8k gallery:gsm8k
@@ -154,7 +154,7 @@ def _next_steps(result: rk.CheckResult) -> list[str]:
             f"{name} leaves out what they say of it"
         )
     if result.undecided:
-        lines.append(f"Decide with --update, or take {TODO} from a case's why.")
+        lines.append("Decide with --update, which asks of each.")
     return lines
 
 

@@ -11,17 +11,27 @@ import rewardkit as rk
 from rewardkit.errors import did_you_mean
 from rewardkit.findings import NAMED, counted, most
 from rewardkit.html.excerpts import one_line
-from rewardkit.plain import Plain
+from rewardkit.plain import Plain, Record
 from rewardkit.scoring.case_updates import (
     Update,
     propose_updates,
     replace_component,
     suggest_component,
 )
-from rewardkit.scoring.check_result import ABOVE, BELOW, Miss, Undecided
+from rewardkit.scoring.check_result import (
+    ABOVE,
+    BELOW,
+    DROPPED,
+    EQUAL,
+    Miss,
+    Undecided,
+)
 
 LONGEST_SHOWN = 600
 """Characters of a completion, beside a question."""
+
+LETTERS = {ABOVE: "1", BELOW: "2", EQUAL: "e", DROPPED: "d"}
+"""Decision on a case -> the answer that makes it; "y" takes over what it gets."""
 
 NOBODY = (
     "--update asks, and nobody answers here, so nothing more was written; name what is "
@@ -134,9 +144,10 @@ def _ask_of_miss(miss: Miss) -> str:
 
 def _choices_of(case: Undecided) -> Plain:
     """Return answer -> what is decided by it."""
-    if case.choices == (ABOVE, BELOW):
-        return {"1": ABOVE, "2": BELOW}
-    return dict(zip("y", case.choices, strict=False))
+    choices: Record = {}
+    for choice in case.choices:
+        choices[LETTERS.get(choice, "y")] = choice
+    return choices
 
 
 def _ask_of_undecided(case: Undecided, choices: Plain) -> str:
@@ -144,9 +155,12 @@ def _ask_of_undecided(case: Undecided, choices: Plain) -> str:
     _say(f"\n{case.case}: {one_line(case.why)}")
     _show_completions(case.completion, case.below)
     _say(f"  {case.what} now: {case.got}")
-    if not choices:
-        return "s"
-    question = "  Is that right" if "y" in choices else "  Which is better, 1 or 2"
+    question = "Drop it"
+    if "y" in choices:
+        question = "Is that right"
+    elif "1" in choices:
+        question = "Which is better, 1 or 2, or e: they are equally good"
+    question = f"  {question} (d: drop the case, s: decide later, q: end)"
     return _ask(question, (*choices, "s", "q"), "s")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,23 @@ from rewardkit.errors import CasesError, did_you_mean
 from rewardkit.plain import Plain, Record
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.paths import write_content
-from rewardkit.scoring.cases import TODO, Case, as_line, case_file, load_cases
+from rewardkit.scoring.cases import (
+    PAIR_KEYS,
+    TODO,
+    Case,
+    as_line,
+    case_file,
+    load_cases,
+)
 from rewardkit.scoring.check import evaluate_cases
-from rewardkit.scoring.check_result import ABOVE, BELOW, REWARD, CheckResult
+from rewardkit.scoring.check_result import (
+    ABOVE,
+    BELOW,
+    DROPPED,
+    EQUAL,
+    REWARD,
+    CheckResult,
+)
 from rewardkit.scoring.expectations import Expectation, numbered
 
 
@@ -25,8 +40,8 @@ class Update:
     Attributes:
         case: Name of the case.
         part: "reward", or the component.
-        expected: A value, a range or a status; of an order `ABOVE` or `BELOW`, which of
-            its completions is better.
+        expected: A value, a range or a status; of two completions `ABOVE` or `BELOW`,
+            which is better, or `EQUAL`; `DROPPED` to take the case out of the file.
     """
 
     case: str
@@ -66,8 +81,10 @@ def update_cases(path: str | Path, updates: Iterable[Update]) -> int:
                 f"{did_you_mean(name, names)}"
             )
 
-    def edit(name: str, raw: Record) -> Record:
+    def edit(name: str, raw: Record) -> Record | None:
         for update in by_case.get(name, ()):
+            if update.expected == DROPPED:
+                return None
             raw = _updated(raw, update)
         return raw
 
@@ -77,9 +94,9 @@ def update_cases(path: str | Path, updates: Iterable[Update]) -> int:
 def _updated(raw: Record, update: Update) -> Record:
     """Return a case, as a file has it, after an update."""
     case = dict(raw)
-    if update.expected == BELOW:
-        case["above"], case["below"] = raw["below"], raw["above"]
-    elif update.expected != ABOVE:
+    if update.expected in (ABOVE, BELOW, EQUAL):
+        case = _with_order(raw, update.expected)
+    else:
         scores = raw.get("scores", {})
         if update.part in scores and (update.part != REWARD or REWARD not in raw):
             case["scores"] = {**scores, update.part: update.expected}
@@ -88,6 +105,24 @@ def _updated(raw: Record, update: Update) -> Record:
     why = str(raw.get("why", "")).lstrip()
     if why.startswith(TODO):
         case["why"] = why.removeprefix(TODO).lstrip(": ")
+    return case
+
+
+def _with_order(raw: Plain, decision: str) -> Record:
+    """Return a case of two completions after it was decided which is better."""
+    first, second = raw.get("pair") or raw.get("equal") or (raw["above"], raw["below"])
+    if decision == EQUAL:
+        decided: Record = {"equal": [first, second]}
+    elif decision == ABOVE:
+        decided = {"above": first, "below": second}
+    else:
+        decided = {"above": second, "below": first}
+    case: Record = {}
+    for key, value in raw.items():
+        if key in chain(*PAIR_KEYS):
+            case |= decided
+        else:
+            case[key] = value
     return case
 
 
@@ -197,8 +232,11 @@ def suggest_component(
     return next(iter([*near, *best]), "")
 
 
-def _rewrite(path: str | Path, edit: Callable[[str, Record], Record]) -> int:
-    """Write a case file anew after an edit of its cases; return how many changed."""
+def _rewrite(path: str | Path, edit: Callable[[str, Record], Record | None]) -> int:
+    """Write a case file anew after an edit of its cases; return how many changed.
+
+    The line of a case that an edit makes None of is taken out.
+    """
     file = case_file(path)
     load_cases(file)
     with file.open("rb") as content:
@@ -209,7 +247,10 @@ def _rewrite(path: str | Path, edit: Callable[[str, Record], Record]) -> int:
             continue
         raw = json.loads(line.decode("utf-8-sig"))
         case = edit(str(raw.get("name", f"line {at + 1}")), raw)
-        if case != raw:
+        if case is None:
+            lines[at] = b""
+            changed += 1
+        elif case != raw:
             load_cases([case])
             ending = line[len(line.rstrip()) :]
             lines[at] = as_line(case).rstrip(b"\n") + ending

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -38,9 +38,14 @@ OWN_KEYS: Final = (
     "tolerance",
     "above",
     "below",
+    "equal",
+    "pair",
     "component",
 )
 """Keys of a case that are no columns."""
+
+PAIR_KEYS: Final = (("above", "below"), ("equal",), ("pair",))
+"""Keys of the two completions of a case: an order, as good as each other, or asked."""
 
 SHARED_KEYS: Final = ("prompt", "prompt_id", "ground_truth")
 """Columns that the completions of an order have in common."""
@@ -60,6 +65,7 @@ class Case:
         below: Columns of the completion that is to get less; None where there is no
             order.
         component: The component by which an order goes, "" for the reward.
+        is_equal: Whether the completion and the one of `below` are to get the same.
     """
 
     name: str
@@ -69,6 +75,7 @@ class Case:
     why: str = ""
     below: Plain | None = None
     component: str = WHOLE
+    is_equal: bool = False
 
     @property
     def is_undecided(self) -> bool:
@@ -101,7 +108,9 @@ def load_cases(source: CaseSource) -> list[Case]:
       expectation is a value (a number, within `tolerance`, by default 0.01), a range
       [low, high], or a status: "unscored", "gated", "abstained", "error".
     - Or `above` and `below`, an order: two objects with a `completion` each, of the
-      same prompt; the first is to earn more, by `component` where that is given.
+      same prompt; the first is to earn more, by `component` where that is given. Or
+      `equal`, a list of two such objects that are to earn the same; or `pair`, such a
+      list of an undecided case.
     - `name`, and `why`. Where `why` begins with TODO the case is undecided: it neither
       passes nor fails, and need not expect anything yet.
 
@@ -168,8 +177,9 @@ def _read_case(raw: Any, where: str, line: int) -> Case:
         )
     _check_keys(raw, where)
     name, why = str(raw.get("name", f"line {line}")), str(raw.get("why", ""))
-    if "above" in raw or "below" in raw:
-        return _read_order(raw, where, name, why)
+    for keys in PAIR_KEYS:
+        if not raw.keys().isdisjoint(keys):
+            return _read_order(raw, where, name, why, keys)
     tolerance, scores = raw.get("tolerance", TOLERANCE), raw.get("scores", {})
     if not is_finite_number(tolerance) or tolerance < 0:
         raise CasesError(f"{where}: tolerance={tolerance!r} is not a number from 0")
@@ -194,22 +204,37 @@ def _read_case(raw: Any, where: str, line: int) -> Case:
     return case
 
 
-def _read_order(raw: Plain, where: str, name: str, why: str) -> Case:
-    """Read a case that says which of two completions is better."""
+def _read_order(
+    raw: Plain, where: str, name: str, why: str, keys: Sequence[str]
+) -> Case:
+    """Read a case of two completions, which stand under one of `PAIR_KEYS`."""
+    labels = " and ".join(map(repr, keys))
     for key in ("completion", "messages", "reward", "scores", "tolerance"):
         if key in raw:
             raise CasesError(
-                f"{where}: {key!r} is of one completion, and 'above' and 'below' are "
-                "an order of two; write a case for each"
+                f"{where}: {key!r} is of one completion, and {labels} of two; write a "
+                "case for each"
             )
+    others = [key for other in PAIR_KEYS if other != keys for key in other]
+    for key in others:
+        if key in raw:
+            raise CasesError(f"{where}: {labels} and {key!r} say different things")
+    sides_by_key = {key: raw.get(key) for key in keys}
+    if len(keys) == 1:
+        (both,) = sides_by_key.values()
+        if not isinstance(both, list) or len(both) != 2:
+            raise CasesError(
+                f"{where}: {labels} is {preview(both)}; write a list of two objects "
+                "with a completion each"
+            )
+        sides_by_key = {f"{keys[0]}[{place}]": both[place] for place in (0, 1)}
     shared = {key: value for key, value in raw.items() if key not in OWN_KEYS}
     sides = []
-    for key in ("above", "below"):
-        side = raw.get(key)
+    for key, side in sides_by_key.items():
         if not isinstance(side, Mapping):
             raise CasesError(
-                f"{where}: {key}={preview(side)} is no object with a completion; an "
-                "order has one 'above' and one 'below'"
+                f"{where}: {key}={preview(side)} is no object with a completion; "
+                "give two, each with its own"
             )
         misplaced_keys = sorted({*SHARED_KEYS} & side.keys())
         if misplaced_keys:
@@ -221,7 +246,14 @@ def _read_order(raw: Plain, where: str, name: str, why: str) -> Case:
     component = raw.get("component", WHOLE)
     if not isinstance(component, str):
         raise CasesError(f"{where}: component={component!r} is no name of a component")
-    return Case(name, sides[0], None, {}, why, sides[1], component)
+    is_equal = keys == ("equal",)
+    case = Case(name, sides[0], None, {}, why, sides[1], component, is_equal)
+    if keys == ("pair",) and not case.is_undecided:
+        raise CasesError(
+            f"{where}: nothing says which of the 'pair' is better; put them under "
+            "'above' and 'below', or under 'equal' where none is"
+        )
+    return case
 
 
 def _read_columns(raw: Plain, where: str) -> Record:

@@ -16,8 +16,11 @@ from rewardkit.scoring.cases import WHOLE, Case, CaseSource, cases_of
 from rewardkit.scoring.check_result import (
     ABOVE,
     BELOW,
+    DROPPED,
+    EQUAL,
     MORE,
     REWARD,
+    SAME,
     CheckResult,
     Miss,
     Undecided,
@@ -31,6 +34,7 @@ from rewardkit.scoring.expectations import (
     expectations_of,
     numbered,
 )
+from rewardkit.scoring.expected import ROUNDING
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.prints import caught_prints
 
@@ -177,16 +181,19 @@ def _describe_miss(item: Expectation, outcomes: Outcomes) -> Miss:
     reason = outcome.reason
     proposed = _propose(item, outcome)
     below = ""
+    expected: Any = SAME if case.is_equal else MORE
+    if item.expected is not None:
+        expected = item.expected.written
     if item.below is not None:
         other = PartOutcome.of(outcomes, item.part, item.below)
         got = f"{got}, below {other.value}"
         reason = reason or other.reason
-        proposed = BELOW if other.score > outcome.score else None
+        proposed = _propose_order(outcome.score - other.score)
         below = _completion_of(case.rows[1])
     return Miss(
         case.name,
         item.part or REWARD,
-        MORE if item.expected is None else item.expected.written,
+        expected,
         got,
         _completion_of(case.columns),
         case.columns.get("ground_truth"),
@@ -198,6 +205,13 @@ def _describe_miss(item: Expectation, outcomes: Outcomes) -> Miss:
         below,
         proposed,
     )
+
+
+def _propose_order(difference: float) -> str | None:
+    """Return which of two is better by their scores; None where none is."""
+    if difference > ROUNDING:
+        return ABOVE
+    return BELOW if difference < -ROUNDING else None
 
 
 def _propose(item: Expectation, outcome: PartOutcome) -> Any:
@@ -222,9 +236,11 @@ def _describe_undecided(case: Case, row: int, outcomes: Outcomes) -> Undecided:
     choices: tuple[Any, ...] = ()
     if len(outcome) > 1:
         got = f"{got}, below {outcome[1].value}"
-        choices = (ABOVE, BELOW)
-    elif not outcome[0].is_error:
-        choices = (outcome[0].plain,)
+        choices = (ABOVE, BELOW, EQUAL, DROPPED)
+    elif outcome[0].is_error:
+        choices = (DROPPED,)
+    else:
+        choices = (outcome[0].plain, DROPPED)
     return Undecided(
         case.name,
         case.component or REWARD,

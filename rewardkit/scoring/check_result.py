@@ -30,11 +30,15 @@ REWARD: Final = "reward"
 """What a miss calls the whole reward."""
 
 MORE: Final = "more than below"
-"""What an order expects of the completion above, in words."""
+SAME: Final = "the same as below"
+"""What a case of two expects of the first, in words."""
 
 ABOVE: Final = "above is better"
 BELOW: Final = "below is better"
 """What may be decided of an order: it stands as it is, or is turned around."""
+EQUAL: Final = "equally good"
+DROPPED: Final = "drop the case"
+"""What else may be decided of an undecided case."""
 
 MOST_CHARACTERS: Final = 200
 """Characters of a completion that the text of a miss quotes."""
@@ -48,7 +52,7 @@ class Miss:
     of an order, what both get, and `below` is the completion that is to get less.
     `turns` says what a transcript has before its completion. `reason` is the record of
     why there is no score. `proposed` is what the case would expect if what came were
-    right: a value, a range of the same width, a status, or that the completion below is
+    right: a value, a range of the same width, a status, or which of two completions is
     better; None where it is an error, or both get the same.
     """
 
@@ -104,7 +108,8 @@ class Undecided:
     """A case on which nobody has decided, and what its completions get now.
 
     `what` is "reward" or the component; `below` is the second completion of an order.
-    `choices` are what may be decided: which is better, or what it gets now.
+    `choices` are what may be decided: which is better, or what it gets now, or that it
+    is no case.
     """
 
     case: str

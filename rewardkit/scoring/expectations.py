@@ -10,7 +10,7 @@ from typing import Any
 from rewardkit.reasons import Reason
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.cases import WHOLE, Case
-from rewardkit.scoring.expected import ROUNDING, Expected
+from rewardkit.scoring.expected import ROUNDING, TOLERANCE, Expected
 from rewardkit.scoring.outcomes import Outcomes
 
 
@@ -84,14 +84,20 @@ class Expectation:
         return self.expected is None or self.expected.status == "scored"
 
     def is_met(self, outcomes: Outcomes) -> bool:
-        """Return whether outcomes meet it; an order needs two scores that differ."""
+        """Return whether outcomes meet it; an order needs two scores that differ.
+
+        Two that are as good as each other may differ by the usual tolerance.
+        """
         outcome = PartOutcome.of(outcomes, self.part, self.row)
         if self.expected is not None:
             return self.expected.met_by(outcome.score, outcome.status)
         if self.below is None:
             return False
         other = PartOutcome.of(outcomes, self.part, self.below)
-        return outcome.score - other.score > ROUNDING
+        difference = outcome.score - other.score
+        if self.case.is_equal:
+            return abs(difference) <= TOLERANCE + ROUNDING
+        return difference > ROUNDING
 
 
 def expectations_of(cases: Iterable[Case]) -> list[Expectation]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rewardkit.answers import Row
 from rewardkit.html.excerpts import one_line
-from rewardkit.plain import write_order
+from rewardkit.plain import write_order, write_pair
 from rewardkit.primitives import extract
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import normal_text, words
@@ -388,8 +388,7 @@ def _write_case(pair: SiblingPair, needs: Sequence[str]) -> dict[str, Any]:
     if len(rows) == 1:
         why = f"{TODO}: {pair.why} (rollout {ids[0]})"
         return {"name": pair.kind, **columns[0], "why": why}
-    why = pair.why
-    if not pair.is_decided:
-        why = f"{TODO}: {why}"
-    why = f"{why} (rollouts {ids[0]}, {ids[1]})"
-    return {"name": pair.kind, **write_order(*columns), "why": why}
+    why = f"{pair.why} (rollouts {ids[0]}, {ids[1]})"
+    if pair.is_decided:
+        return {"name": pair.kind, **write_order(*columns), "why": why}
+    return {"name": pair.kind, **write_pair(*columns), "why": f"{TODO}: {why}"}

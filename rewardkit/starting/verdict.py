@@ -88,7 +88,7 @@ class LogVerdict:
         if np.isnan(verdicts).any():
             return ""
         if len(set(verdicts)) > 1:
-            which = "only the one above" if verdicts[0] else "only the one below"
+            which = "only the first" if verdicts[0] else "only the second"
             return f"the log's {self.name!r} calls {which} right"
         which = "both" if len(verdicts) > 1 else "it"
         word = "right" if verdicts[0] else "wrong"

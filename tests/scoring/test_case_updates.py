@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from commands import record, refused
+from commands import record, refused, write_rows
 
 import rewardkit as rk
 from rewardkit.cli import main
@@ -16,7 +16,7 @@ from rewardkit.scoring.case_updates import (
     suggest_component,
     update_cases,
 )
-from rewardkit.scoring.check_result import ABOVE, BELOW
+from rewardkit.scoring.check_result import ABOVE, BELOW, DROPPED, EQUAL
 
 SOURCE = """
 import rewardkit as rk
@@ -107,6 +107,10 @@ def test_other_lines_keep_their_bytes_and_a_case_the_order_of_its_keys(folder):
             {"above": ORDER["below"], "below": ORDER["above"], "why": "which?"},
         ),
         (
+            Update("pair", "reward", EQUAL),
+            {"equal": [ORDER["above"], ORDER["below"]], "why": "which?"},
+        ),
+        (
             Update("alone", "reward", 1.25),
             {"completion": "1", "why": "what is it worth?", "reward": 1.25},
         ),
@@ -116,6 +120,23 @@ def test_what_was_undecided_is_decided(folder, reward, update, case):
     assert update_cases("cases.jsonl", [update]) == 1
     assert listed()[update.case] == {"name": update.case, **case}
     assert rk.check(reward, "cases.jsonl").undecided == 1
+
+
+@pytest.mark.parametrize(("decision", "key"), [(BELOW, "above"), (EQUAL, "equal")])
+def test_a_pair_without_an_order_is_decided_or_dropped(tmp_path, decision, key):
+    path = tmp_path / "pairs.jsonl"
+    sides = [*ORDER.values()]
+    rows = [
+        {"name": name, "prompt": "?", "pair": sides, "why": "TODO: which?"}
+        for name in "ab"
+    ]
+    write_rows(path, rows)
+    updates = [Update("a", "reward", decision), Update("b", "reward", DROPPED)]
+    assert update_cases(path, updates) == 2
+    (case,) = listed(path).values()
+    assert [*case] == ["name", "prompt", key, *(["below"] * (key == "above")), "why"]
+    assert case[key] == (sides if key == "equal" else sides[1])
+    assert case["why"] == "which?"
 
 
 NAMED = [
@@ -222,6 +243,13 @@ def test_a_person_is_asked_one_by_one_and_what_is_accepted_is_written(folder):
     assert (
         done.stdout.splitlines()[1] == "\u2717 6 of 10 cases passed, 4 failed: reward r"
     )
+
+
+def test_a_person_calls_two_equally_good_and_drops_a_case(folder):
+    done = asked(f"{CHECK} --update", [*"nnnnn", "e", "d"])
+    assert done.stdout.startswith("2 cases updated in cases.jsonl")
+    assert "e: they are equally good (d: drop the case, s: decide later" in done.stderr
+    assert listed()["pair"]["equal"] == [*ORDER.values()] and "alone" not in listed()
 
 
 def test_q_ends_the_questions_and_nobody_to_answer_writes_nothing(folder):

@@ -177,17 +177,25 @@ A, B = {"completion": "1"}, {"completion": "0.5"}
         ({"above": A, "below": {"completion": "skip"}}, "1.5, below unscored"),
         ({"above": {"completion": "bad"}, "below": B}, "unscored (ValueError"),
         ({"above": A, "below": B, "component": "bonus"}, "1.0, below gated"),
+        ({"equal": [A, {"completion": " 1"}]}, None),
+        ({"equal": [A, B]}, "1.5, below 0.5"),
+        ({"equal": [A, B], "component": "value"}, "1.0, below 0.5"),
+        ({"equal": [A, {"completion": "skip"}]}, "1.5, below unscored"),
     ],
 )
-def test_an_order_is_met_where_both_are_scored_and_the_first_is_higher(order, got):
+def test_an_order_is_met_where_both_are_scored_and_the_first_is_higher_or_as_good(
+    order, got
+):
     found = misses(order)
     if got is None:
         assert found == ()
         return
     (miss,) = found
-    assert miss.expected == "more than below" and str(miss.got).startswith(got)
-    assert miss.completion == order["above"]["completion"]
-    assert repr(order["below"]["completion"]) in str(miss)
+    expected = "the same as below" if "equal" in order else "more than below"
+    assert miss.expected == expected and str(miss.got).startswith(got)
+    first, second = order.get("equal") or (order["above"], order["below"])
+    assert miss.completion == first["completion"]
+    assert repr(second["completion"]) in str(miss)
 
 
 def test_the_completions_of_an_order_share_the_other_columns_of_the_case():
@@ -222,6 +230,7 @@ TODO = {"why": "TODO: which one?"}
         ({"completion": "1", **TODO}, 1.5),
         ({"above": B, "below": A, **TODO}, "0.5, below 1.5"),
         ({"above": A, "below": B, "component": "value", **TODO}, "1.0, below 0.5"),
+        ({"pair": [A, B], **TODO}, "1.5, below 0.5"),
     ],
 )
 def test_an_undecided_case_is_shown_and_neither_passes_nor_fails(undecided, got):
@@ -301,6 +310,10 @@ def test_a_case_may_have_the_names_of_a_log_and_keeps_them():
         ({"above": A, "below": B, "reward": 1}, "'reward' is of one completion"),
         ({"above": A, "below": {**B, "prompt": "p"}}, "has a 'prompt' of its own"),
         ({"above": A, "below": B, "component": 1}, "component=1 is no name"),
+        ({"pair": [A, B]}, "nothing says which of the 'pair' is better"),
+        ({"pair": [A, B], "below": B}, "'above' and 'below' and 'pair' say different"),
+        ({"equal": [A]}, "write a list of two objects with a completion each"),
+        ({"equal": [A, "x"]}, "equal[1]='x' is no object with a completion"),
         (
             {"completion": "x", "reward": 1, "tolerance": -1},
             "tolerance=-1 is not a number from 0",

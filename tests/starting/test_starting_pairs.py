@@ -14,8 +14,12 @@ HOSTILE = "<script>\x00\u202e</script> \ud83d '''\"\"\" {x} \\ <answer>{}</answe
 
 def completions(case):
     """The completions of a case, one or two."""
+    if "pair" in case:  # nobody has decided yet which is better
+        assert case["why"].startswith("TODO: ")
+        return [side["completion"] for side in case["pair"]]
     if "above" not in case:
         return [case["completion"]]
+    assert not case["why"].startswith("TODO")
     return [case["above"]["completion"], case["below"]["completion"]]
 
 
@@ -239,7 +243,7 @@ def test_where_the_log_calls_another_one_right_nothing_is_decided_and_it_is_aske
     assert len(kinds["log disagrees"]) >= 4
     for case in kinds["log disagrees"]:
         assert completions(case)[1] == f"<answer>{case['ground_truth']}</answer>"
-        assert "the log's 'passed' calls only the one above right" in case["why"]
+        assert "the log's 'passed' calls only the first right" in case["why"]
 
 
 def test_siblings_whose_prompts_differ_are_asked_about_alone(written, cases):

@@ -20,7 +20,14 @@ from rewardkit.notebook.workbench.parts import (
 )
 from rewardkit.scoring.case_updates import Update, propose_updates
 from rewardkit.scoring.cases import Case
-from rewardkit.scoring.check_result import ABOVE, BELOW, REWARD, CheckResult
+from rewardkit.scoring.check_result import (
+    ABOVE,
+    BELOW,
+    DROPPED,
+    EQUAL,
+    REWARD,
+    CheckResult,
+)
 
 LONGEST_MISSED = 330  # characters of the completion of a missed case
 CASES_LISTED = 100  # that pass or are undecided, listed
@@ -158,7 +165,7 @@ class Cases(Panel):
             if item.case == case.name:
                 for choice in item.choices:
                     label = str(choice).capitalize()
-                    if choice not in (ABOVE, BELOW):
+                    if choice not in (ABOVE, BELOW, EQUAL, DROPPED):
                         label = f"Accept {choice}"
                     update = Update(case.name, item.what, choice)
                     decisions.append((label, [update]))
