@@ -432,7 +432,7 @@ helper compute_score :: compute_score
 main test_reward other :: other
 _helper bearing_reward :: bearing_reward
 helper paid_reward :: paid_reward
-parse_it b_reward c_reward :: many.py:b_reward, or several, as many.py:b_reward,c_reward$
+parse_it b_reward c_reward :: many.py:b_reward, or several, as many.py:b_reward,c_reward; a log that has
 compute_score reward_fn :: name one, as many.py:compute_score
 """
 

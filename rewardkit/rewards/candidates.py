@@ -162,6 +162,8 @@ class Candidates:
         members = [self.values.get(name) for name in self.likely]
         if all(map(callable, members)) and not isinstance(members[0], Reward):
             example += f", or several, as {self.place}:{','.join(self.likely)}"
+            if not self.logged:
+                example += "; a log that has scores of these tells which"
         made = ""
         if self.makers:
             made = f". {', '.join(self.makers)} may make what is meant: write a file "
