@@ -344,7 +344,16 @@ def compare(options: Options) -> CommandResult:
         scores = version.scores if isinstance(version, rk.Run) else version
         versions[place] = with_reward(scores, reward, names[place])
     if options.last:
-        newest = rk.runs(options.folder).newest(options.last)
+        kept = rk.runs(options.folder)
+        newest = kept.newest(options.last)
+        chosen = [run.version.name for run in newest]
+        others = [run.name for run in kept if run.version.name not in chosen]
+        if others and len(newest) < options.last:
+            say(
+                f"rewardkit: --last {options.last} leaves out {', '.join(others)}, of "
+                "another reward or other rollouts than the newest run",
+                err=True,
+            )
         versions += newest
         names += [run.version.name for run in newest]
     if len(versions) < 2:

@@ -331,6 +331,10 @@ def test_the_command_compares_kept_versions_folders_and_the_newest_and_shows_the
     ]
     refused("compare v1", "compare takes two versions or more, not 1")
     refused("compare v1 v9", "there is no run 'v9'")
+    Path("my.py").write_text(SOURCE.replace("sums", "other").replace("WEIGHT", "1"))
+    rk.score(rk.load_reward("my.py"), rk.load_rollouts(rows())).keep()
+    said = run("compare old --last 2").stderr
+    assert "--last 2 leaves out v3, v2, v1, of another reward or other rollouts" in said
 
 
 def test_kept_versions_run_the_cases_from_their_source(kept):

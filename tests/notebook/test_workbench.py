@@ -438,6 +438,7 @@ def test_what_stands_in_the_panel_is_kept_on_a_click(tmp_path, monkeypatch):
     weigh(compose, format=0.35)
     send(compose, "keep")
     assert "Kept as v1 in runs" in compose.message.text
+    assert f"--note TEXT --folder {tmp_path / 'runs'}" in compose.message.text
     (run,) = rk.runs()
     np.testing.assert_array_equal(run.scores.rewards, bench.scores.rewards)
     run.version.restore(tmp_path / "again")

@@ -6,6 +6,7 @@ Nothing is scored while they move.
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -184,9 +185,10 @@ class Compose(Panel):
             self.message.warn(str(error))
             return
         name = run.name
+        folder = shlex.quote(str(Path(KEPT_RUNS).resolve()))
         self.message.tell(
             f"Kept as {name} in {KEPT_RUNS}. To note what was tried: rewardkit runs "
-            f"tag {name} --note TEXT"
+            f"tag {name} --note TEXT --folder {folder}"
         )
 
     def _show_code(self) -> None:
