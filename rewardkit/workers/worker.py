@@ -165,11 +165,11 @@ def forget_others(folder: str) -> None:
     another reward has of their names. What Python or pip installed stays.
     """
     names = set()
-    for name in os.listdir(folder) if os.path.isdir(folder) else ():
-        if name.endswith(".py"):
-            names.add(name.removesuffix(".py"))
-        elif os.path.isfile(os.path.join(folder, name, "__init__.py")):
-            names.add(name)
+    for entry in os.scandir(folder) if os.path.isdir(folder) else ():
+        if entry.name.endswith(".py"):
+            names.add(entry.name.removesuffix(".py"))
+        elif entry.is_dir() and os.path.isfile(os.path.join(entry, "__init__.py")):
+            names.add(entry.name)
     names -= {"__main__", "rewardkit"}
     for name, module in sys.modules.copy().items():
         top = name.partition(".")[0]
