@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import defaultdict
 from statistics import median
 
 import pytest
@@ -58,6 +59,22 @@ def against_the_median(prompts, completions, answer, **kwargs):
         lengths = [len(other) for name, other in rows if name == prompt]
         scores.append(strict(text, truth) - 0.1 * (len(text) > median(lengths)))
     return scores
+
+
+def longer(prompts, completions, **kwargs):
+    """Takes off what is longer than the median of the prompt, of those that keep a form."""
+    keeps = [re.fullmatch(r"(Well\. )*We count.*", text) for text in completions]
+    lengths = defaultdict(list)
+    for prompt, text, kept in zip(prompts, completions, keeps, strict=True):
+        lengths[prompt] += [len(text)] if kept else []
+    return [
+        -0.1 * (kept is not None and len(text) > median(lengths[prompt]))
+        for prompt, text, kept in zip(prompts, completions, keeps, strict=True)
+    ]
+
+
+def right_of(completions, answer, **kwargs):
+    return [strict(*pair) for pair in zip(completions, answer, strict=True)]
 
 
 def at_random(solution_str, ground_truth):
@@ -227,3 +244,18 @@ def test_a_component_is_compared_with_its_own_column_and_a_new_reward_raises_no_
         [{**row, "score": row["score"] / 2} for row in dump()],
     )["log_mismatch"]
     assert finding.severity == "info"
+
+
+def test_a_part_that_compares_siblings_is_no_constant_as_it_is_alone():
+    """Of 64 prompts the sample that the file is read on has one row each."""
+    rows = []
+    for prompt in range(64):
+        for place in range(4):
+            answer = prompt if place % 2 else 999
+            text = f"{'Well. ' * place}We count. <answer>{answer}</answer>"
+            row = {"prompt": f"Exercise {prompt}?", "completion": text}
+            rows.append({**row, "answer": str(prompt)})
+    rollouts = rk.load_rollouts(rows)
+    reward = rk.load_reward(f"{__file__}:right_of,longer", rollouts=rollouts)
+    assert rk.score(reward, rollouts).score("longer").min() == pytest.approx(-0.1)
+    assert not probed(reward, rows)["constant"]

@@ -30,7 +30,11 @@ from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, length, watched
 from rewardkit.probes.findings.evidence import Observed, alarms_among, shortest_first
 from rewardkit.probes.findings.faults import merge_by_cause
-from rewardkit.probes.findings.log_columns import find_nested
+from rewardkit.probes.findings.log_columns import (
+    find_nested,
+    scores_in_groups,
+    takes_lists,
+)
 from rewardkit.probes.findings.logged import LOG_RULES
 from rewardkit.probes.findings.misread import MOST_RIGHT, misread_rows
 from rewardkit.probes.runner import RowOutcome, are_equal, scores_in
@@ -302,6 +306,10 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
             continue
         if name in unearned or _moves_for_huge_text(observed, name, scores[0]):
             continue
+        if takes_lists(observed):  # which may compare siblings
+            rows = [row for row, _ in observed.pool]
+            if not are_equal(scores_in_groups(observed, rows, name).tolist()):
+                continue
         nested = find_nested(observed, name)
         about = f"{name} {component.why}" if component.weight > 0 else ""
         # one of length would have fired

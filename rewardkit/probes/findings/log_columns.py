@@ -85,8 +85,8 @@ def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]
         logged = [row.get(column) for row, _ in pool]
         theirs = finite(np.array(logged, dtype=float))
         evidence, rows = compare_with_log(ours, theirs)
-        if evidence["rows"] and _takes_lists(observed):
-            ours = _scores_in_groups(observed, [row for row, _ in pool], component)
+        if evidence["rows"] and takes_lists(observed):
+            ours = scores_in_groups(observed, [row for row, _ in pool], component)
             evidence, rows = compare_with_log(ours, theirs)
         if not evidence["rows"]:
             continue
@@ -153,13 +153,13 @@ def _score_of(outcome: RowOutcome, component: str | None) -> float:
     return outcome.scores.get(component, math.nan)
 
 
-def _takes_lists(observed: Observed) -> bool:
+def takes_lists(observed: Observed) -> bool:
     """Whether a function gets several rows in a call, and may look at siblings."""
     functions = observed.reward.functions
     return any(getattr(item, "together", "") == "batch" for item in functions)
 
 
-def _scores_in_groups(
+def scores_in_groups(
     observed: Observed, rows: Sequence[Row], component: str | None
 ) -> Floats:
     """Score rows again with all siblings in one call, as `score` does, (rows,)."""
