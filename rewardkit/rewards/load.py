@@ -428,7 +428,8 @@ def hides_module(path: Path) -> bool:
         return False
     except ValueError:  # __main__, which has none
         return True
-    if spec is None:
+    # a folder without __init__.py, such as the one that `new` made, is no module
+    if spec is None or spec.origin is None:
         return False
     is_itself = Path(str(spec.origin)).resolve() == path.resolve()
     return not (spec.has_location and is_itself)

@@ -85,6 +85,15 @@ def test_a_name_that_no_module_can_have_or_that_hides_one_is_refused(
     assert contents(tmp_path) == {}
 
 
+def test_the_folder_of_a_task_of_this_name_is_no_module_that_it_would_hide(
+    tmp_path, monkeypatch
+):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "countdown_again").mkdir()
+    started = rk.start("countdown_again", "gallery:arithmetic", tmp_path / "other")
+    assert started.reward.is_file()
+
+
 def test_a_log_that_cannot_be_read_leaves_nothing_behind(tmp_path):
     (tmp_path / "log.jsonl").write_text("")
     for log in ("log.jsonl", "none.jsonl"):
