@@ -16,6 +16,7 @@ from rewardkit.answers.formats import THINKING, blank_tools
 from rewardkit.answers.kinds import is_nothing, kind_of
 from rewardkit.answers.stated import (
     NOTHING_STATED,
+    OBJECTS,
     Locale,
     Statement,
     accepted_answers,
@@ -128,7 +129,8 @@ class LoggedAnswer:
     @property
     def is_paid_whole(self) -> bool:
         """Whether it earned that also where objects are paid value by value."""
-        return self.is_paid and (self.statement.mark != "object" or self.gain > 0.999)
+        is_object = self.statement.mark in OBJECTS
+        return self.is_paid and (self.gain > 0.999 or not is_object)
 
     @property
     def is_unpaid(self) -> bool:

@@ -44,7 +44,8 @@ LEAST_VERBATIM = 12
 WRONG_BY = Decimal("0.1")
 """Share of a number by which another one is certainly wrong. Our choice."""
 _ANSWER_PHRASE = answer_phrase()
-ON_PURPOSE = ("tag", "box", "####", "object", "verbatim")
+OBJECTS = ("object", "fenced object")
+ON_PURPOSE = ("tag", "box", "####", *OBJECTS, "verbatim")
 """Marks that no completion has by chance."""
 UNCLOSED = "unclosed"
 """The mark of an answer behind a tag that nothing closes."""
@@ -69,11 +70,11 @@ class Statement:
     """An answer as a completion states it.
 
     `mark` names what shows where it stands: "tag" (of any name), "box", "####",
-    "object" (of a truth that is one), "colon" (a line such as "Result: 12"); of a text
-    that is announced it is the word before it: "is" in "The answer is Oslo, because".
-    Where there is none of these it is "number" for the last number, "whole" for all of
-    the completion, "verbatim" for a truth that ends it, "fence" for a block of code,
-    and "" where no answer is stated.
+    "object" or "fenced object" where the truth is one, "colon" (a line such as
+    "Result: 12"); of a text that is announced it is the word before it: "is" in "The
+    answer is Oslo, because". Where there is none of these it is "number" for the last
+    number, "whole" for all of the completion, "verbatim" for a truth that ends it,
+    "fence" for a block of code, and "" where no answer is stated.
     `before` and `behind` count the characters of the completion on either side.
     """
 
@@ -156,7 +157,8 @@ def _find_answer(completion: str, truth: Any, kind: str) -> tuple[str, str]:
         return "####", (CLEAR_MARKS["####"](completion) or "").strip()
     if kind == "json" and name != "tag":
         for start, stop in CLEAR_MARKS["object"].spans(completion):
-            return "object", completion[start:stop]
+            is_fenced = completion[:start].rstrip().endswith(("```", "```json"))
+            return OBJECTS[is_fenced], completion[start:stop]
     fence = CLEAR_MARKS["fence"](completion) if kind == "code" else None
     if fence:
         return "fence", fence.strip()

@@ -43,6 +43,7 @@ MARK_WORDS = {
     "####": "behind ####",
     "fence": "in a block of code",
     "object": "in an object",
+    "fenced object": "in an object in a block of code",
 }
 """Name of a mark -> where it puts the answer."""
 TOUCHING = {

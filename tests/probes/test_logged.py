@@ -829,7 +829,7 @@ def objects():
     for bill in range(10):
         truth = {key: f"{key} {bill}" for key in KEYS} | {"total": 31 * bill + 20}
         for other in ({}, {}, {"total": 31 * bill + 920}, {"a": "no such text"}):
-            stated = json.dumps(truth | other)
+            stated = json.dumps(truth | other, indent=1)
             row = {"prompt_id": bill, "prompt": f"Bill {bill}?", "completion": stated}
             rows.append({**row, "ground_truth": json.dumps(truth)})
     return rows
@@ -838,6 +838,20 @@ def objects():
 def each_value(completion, ground_truth):
     stated, truth = map(json.loads, (completion, ground_truth))
     return sum(stated.get(key) == truth[key] for key in truth) / len(truth)
+
+
+def fenced_objects():
+    """The same in a block of code, but for one right one of every second bill."""
+    rows = objects()
+    for place, row in enumerate(rows):
+        if place % 8:
+            row["completion"] = f"```json\n{row['completion']}\n```"
+    return rows
+
+
+def fenced_object(completion, ground_truth):
+    said = re.search(r"(?s)```json\n(.*)\n```", completion)
+    return said is not None and json.loads(said[1]) == json.loads(ground_truth)
 
 
 def all_but_total(completion, ground_truth):
@@ -972,6 +986,9 @@ CASES = {
         "prompts. All 10 have `checked`; of those that do not, 10 of 10 earn less.",
     ),
     "an object is paid value by value": Case(each_value, objects(), code=""),
+    "an object outside of a block of code is another form": Case(
+        fenced_object, fenced_objects(), code=""
+    ),
     "a value of an object is not looked at": Case(
         all_but_total,
         objects(),
