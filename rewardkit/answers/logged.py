@@ -16,7 +16,7 @@ from rewardkit.answers.formats import THINKING, blank_tools
 from rewardkit.answers.kinds import is_nothing, kind_of
 from rewardkit.answers.stated import (
     NOTHING_STATED,
-    OBJECTS,
+    OBJECT_MARKS,
     Locale,
     Statement,
     accepted_answers,
@@ -129,7 +129,7 @@ class LoggedAnswer:
     @property
     def is_paid_whole(self) -> bool:
         """Whether it earned that also where objects are paid value by value."""
-        is_object = self.statement.mark in OBJECTS
+        is_object = self.statement.mark in OBJECT_MARKS
         return self.is_paid and (self.gain > 0.999 or not is_object)
 
     @property

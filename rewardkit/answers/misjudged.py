@@ -123,21 +123,21 @@ def _find_paid_wrong(
     wrong: Answers, details: dict[str, Any], *, is_unread: bool
 ) -> Iterator[Misjudged]:
     """Find wrong answers that are paid; of few only where words set them apart."""
-    paid = [answer for answer in wrong if answer.is_paid_whole]
-    unpaid = [answer for answer in wrong if not answer.is_paid_whole]
-    wording = find_wording(paid, unpaid, "earn less") if unpaid else None
-    is_rule = wording is not None and _is_rule(wording, paid)
-    if not is_rule and not are_many(paid, unpaid):
+    paid_rows = [answer for answer in wrong if answer.is_paid_whole]
+    unpaid_rows = [answer for answer in wrong if not answer.is_paid_whole]
+    wording = find_wording(paid_rows, unpaid_rows, "earn less") if unpaid_rows else None
+    is_rule = wording is not None and _is_rule(wording, paid_rows)
+    if not is_rule and not are_many(paid_rows, unpaid_rows):
         return
-    truths = {answer.prompt: answer.truth for answer in paid if answer.is_open}
+    truths = {answer.prompt: answer.truth for answer in paid_rows if answer.is_open}
     trait = UNREAD if is_unread else None
-    if unpaid and not is_unread:
-        trait = find_trait(paid, unpaid, "earn less", wording=wording)
+    if unpaid_rows and not is_unread:
+        trait = find_trait(paid_rows, unpaid_rows, "earn less", wording=wording)
     if trait is not None and trait.kind == TOOL_TRAIT:
         truths = {}
     elif truths and not is_unread:
         trait = None
-    silent = sum(answer.states_nothing for answer in paid)
+    silent = sum(answer.states_nothing for answer in paid_rows)
     if trait and trait.kind == FORM_TRAIT and not silent:
         trait = replace(trait, kind="")  # the answers are marked
     details = {
@@ -146,7 +146,7 @@ def _find_paid_wrong(
         "open": len(truths),
         "truths": most(list(map(preview, truths.values()))),
     }
-    yield Misjudged("wrong_paid", paid, wrong, trait, details=details)
+    yield Misjudged("wrong_paid", paid_rows, wrong, trait, details=details)
 
 
 def find_unpaid_truths(answers: Answers) -> Iterator[Misjudged]:

@@ -44,8 +44,8 @@ LEAST_VERBATIM = 12
 WRONG_BY = Decimal("0.1")
 """Share of a number by which another one is certainly wrong. Our choice."""
 _ANSWER_PHRASE = answer_phrase()
-OBJECTS = ("object", "fenced object")
-ON_PURPOSE = ("tag", "box", "####", *OBJECTS, "verbatim")
+OBJECT_MARKS = ("object", "fenced object")
+ON_PURPOSE = ("tag", "box", "####", *OBJECT_MARKS, "verbatim")
 """Marks that no completion has by chance."""
 UNCLOSED = "unclosed"
 """The mark of an answer behind a tag that nothing closes."""
@@ -158,7 +158,7 @@ def _find_answer(completion: str, truth: Any, kind: str) -> tuple[str, str]:
     if kind == "json" and name != "tag":
         for start, stop in CLEAR_MARKS["object"].spans(completion):
             is_fenced = completion[:start].rstrip().endswith(("```", "```json"))
-            return OBJECTS[is_fenced], completion[start:stop]
+            return OBJECT_MARKS[is_fenced], completion[start:stop]
     fence = CLEAR_MARKS["fence"](completion) if kind == "code" else None
     if fence:
         return "fence", fence.strip()

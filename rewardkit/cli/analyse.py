@@ -344,10 +344,10 @@ def compare(options: Options) -> CommandResult:
         scores = version.scores if isinstance(version, rk.Run) else version
         versions[place] = with_reward(scores, reward, names[place])
     if options.last:
-        kept = rk.runs(options.folder)
-        newest = kept.newest(options.last)
+        all_runs = rk.runs(options.folder)
+        newest = all_runs.newest(options.last)
         chosen = [run.version.name for run in newest]
-        others = [run.name for run in kept if run.version.name not in chosen]
+        others = [run.name for run in all_runs if run.version.name not in chosen]
         if others and len(newest) < options.last:
             say(
                 f"rewardkit: --last {options.last} leaves out {', '.join(others)}, of "

@@ -200,12 +200,12 @@ class Runs(HasPage, Sequence[Run]):
         """
         version = self.version(name)
         gone = self.to_delete(name)
-        kept = [run for run in self.items if run not in gone]
-        data_in_use = {run.about["data"] for run in kept}
+        remaining = [run for run in self.items if run not in gone]
+        data_in_use = {run.about["data"] for run in remaining}
         with written_in(self.folder):
             for run in gone:
                 shutil.rmtree(run.folder)
-            if version.name not in [run.version.name for run in kept]:
+            if version.name not in [run.version.name for run in remaining]:
                 version.delete()
             for data in {run.about["data"] for run in gone} - data_in_use:
                 data_path(self.folder, data).unlink(missing_ok=True)

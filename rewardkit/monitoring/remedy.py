@@ -52,15 +52,15 @@ class TriedGate:
         change = f"Pay {self.component} only where {self.on} is right"
         if math.isnan(self.after):
             return f"{change}; this was not tried on these rows."
-        tried = (
+        sentence = (
             f"{change}: on these rows what is newly paid and wrong then earns "
             f"{short_number(self.after)} in place of {short_number(self.before)}"
         )
         if not source:
-            return f"{tried}."
+            return f"{sentence}."
         option = shlex.quote(f"{self.component}={self.on}>={self.at_least:g}")
         command = f"rewardkit whatif {shlex.quote(source)} --gate {option}"
-        return f"{tried} ({command})."
+        return f"{sentence} ({command})."
 
 
 def try_gate(scores: Scores, timeline: Timeline) -> TriedGate | None:

@@ -164,13 +164,13 @@ class Candidates:
             example += f", or several, as {self.place}:{','.join(self.likely)}"
             if not self.logged:
                 example += "; a log that has scores of these tells which"
-        made = ""
+        advice = ""
         if self.makers:
-            made = f". {', '.join(self.makers)} may make what is meant: write a file "
-            made += f"with reward = {self.makers[0]}"
+            advice = f". {', '.join(self.makers)} may make what is meant: write a file "
+            advice += f"with reward = {self.makers[0]}"
         raise RewardError(
             f"{self.place} has several that may be the reward: {list(self.likely)}; "
-            f"name one, as {example}{made}"
+            f"name one, as {example}{advice}"
         )
 
     def others(self, name: str) -> list[str]:

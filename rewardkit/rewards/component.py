@@ -98,8 +98,8 @@ class Call:
         for place, (name, p) in enumerate(named.items()):
             if p.default is not p.empty and name not in columns:
                 continue
-            own = p.annotation if isinstance(p.annotation, ColumnName) else name
-            column = columns.get(name, own)
+            own_name = p.annotation if isinstance(p.annotation, ColumnName) else name
+            column = columns.get(name, own_name)
             if p.kind is not p.KEYWORD_ONLY and place == len(positional):
                 positional.append(column)
             elif p.kind is p.POSITIONAL_ONLY:

@@ -131,8 +131,8 @@ def without_statements(source: Source, names: Collection[str]) -> Source:
     if not gone:
         return source
     dropped = set(chain(*gone.values()))
-    kept = [line for at, line in enumerate(lines) if at not in dropped]
-    text = re.sub(r"\n{4,}", "\n\n\n", "\n".join(kept)).rstrip() + "\n"
+    remaining = [line for at, line in enumerate(lines) if at not in dropped]
+    text = re.sub(r"\n{4,}", "\n\n\n", "\n".join(remaining)).rstrip() + "\n"
     others = {name: x for name, x in source.names.items() if name not in gone}
     return replace(source, text=text, names=others)
 

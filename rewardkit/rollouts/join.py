@@ -40,7 +40,7 @@ _SPECIAL = re.compile(
 )
 """What the chat templates of eight families put around messages."""
 
-_OPENED = re.compile(r"<[A-Za-z][\w-]{0,40}>\s*\Z")
+_OPEN_TAG = re.compile(r"<[A-Za-z][\w-]{0,40}>\s*\Z")
 """A tag that a template opens for the model, such as <THINK> or <reasoning>."""
 
 _USER = "user human instruction question inst user_token"
@@ -384,7 +384,7 @@ def _turns(prompt: Any) -> list[tuple[str, str]]:
             content = content_text(message.get("content"))
             text += f"\n{message.get('role')}\n{content}\n"
         text += "\nassistant\n"
-    text = _OPENED.sub("", unicodedata.normalize("NFC", text))
+    text = _OPEN_TAG.sub("", unicodedata.normalize("NFC", text))
     text = _SPECIAL.sub(_line, text)
     turns = []
     start = 0

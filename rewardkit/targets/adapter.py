@@ -165,13 +165,13 @@ class Adapter(Made):
     @property
     def __signature__(self) -> inspect.Signature:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        asked = []
+        parameters = []
         for place, column in enumerate(("rollout", *self.needs)):
             is_name = column.isidentifier() and not iskeyword(column)
             name = column if is_name else f"column_{place}"  # such as logged/score
             parameter = inspect.Parameter(name, kind, annotation=ColumnName(column))
-            asked.append(parameter)
-        return inspect.Signature(asked)
+            parameters.append(parameter)
+        return inspect.Signature(parameters)
 
     def __call__(self, rollout: Any, *_: Any) -> Any:
         """Return the result for a row (for a list of rows), or an awaitable of it."""

@@ -113,7 +113,7 @@ def _try_proposals(
     Names may be used as no trainer does, which only rows of a log can show.
     """
 
-    def tried(are_sure: bool) -> list[ReadingTrial]:
+    def trials_of(are_sure: bool) -> list[ReadingTrial]:
         sample = how.rows or SAMPLE
         trials = []
         for target, reading in proposals:
@@ -122,11 +122,11 @@ def _try_proposals(
                 trials.append(trial)
         return trials
 
-    trials = tried(are_sure=True)
+    trials = trials_of(are_sure=True)
     if not trials:
-        return tried(are_sure=False)
+        return trials_of(are_sure=False)
     if how.rows and all(trial.fails for trial in trials):
-        trials = [trial for trial in tried(are_sure=False) if trial.works] or trials
+        trials = [trial for trial in trials_of(are_sure=False) if trial.works] or trials
     return trials
 
 

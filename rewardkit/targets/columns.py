@@ -389,9 +389,10 @@ def keys_read(function: Any, name: str) -> Iterator[tuple[Any, bool]]:
         match node:
             case ast.Assign(
                 targets=[ast.Name(id=other)],
-                value=ast.Name(id=held) | ast.BoolOp(values=[ast.Name(id=held), *_]),
+                value=ast.Name(id=source)
+                | ast.BoolOp(values=[ast.Name(id=source), *_]),
             ):  # as in info = extra_info or {}
-                names |= {other} if held in names else set()
+                names |= {other} if source in names else set()
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(

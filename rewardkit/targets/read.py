@@ -180,11 +180,11 @@ def _describe_lacking(
     trial: ReadingTrial, name: str, column: str, columns: Collection[str]
 ) -> str:
     """Say which parameter of a function asks for a column that is not there."""
-    asked = repr(column)
+    argument = repr(column)
     for parameter, source in trial.reading.mapping.items():
         if source == column and parameter not in (column, f"{column}s"):
-            asked = f"{parameter!r}, which is the column {column!r}"
-    sentence = f"{name} asks for {asked}; the rollouts have {sorted(columns)}; "
+            argument = f"{parameter!r}, which is the column {column!r}"
+    sentence = f"{name} asks for {argument}; the rollouts have {sorted(columns)}; "
     if column in LIVE_OBJECTS:
         return (
             f"{sentence}no log holds such live objects: name the other functions of "
@@ -348,10 +348,10 @@ def _choose(value: Any, name: str, how: Chooser, any_target: Chooser) -> Reading
     trial = choose_reading(value, name, how)
     if trial.fails and isinstance(value, RewardPart):
         try:
-            whole = choose_reading(value.owner, name, any_target)
+            of_owner = choose_reading(value.owner, name, any_target)
         except RewardError:
             return trial
-        return whole if whole.works else trial
+        return of_owner if of_owner.works else trial
     return trial
 
 
