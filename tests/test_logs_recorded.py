@@ -284,8 +284,16 @@ def test_a_reward_that_gives_something_else_is_the_first_finding_with_rows_and_n
     )
 
 
-@pytest.mark.parametrize("is_told", [True, False])
-def test_a_column_that_just_the_rows_that_differ_lack_is_the_cause(is_told):
+@pytest.mark.parametrize(
+    ("is_lacking", "sentence"),
+    [
+        (lambda at: at // 4 % 3 == 0, "Only rows that lack 'info' differ: 14 of 28."),
+        (lambda at: at < 40, "Only rows that lack 'info' differ: 20 of 40."),
+        (lambda at: at % 3 == 0, None),
+    ],
+    ids=["by prompts", "others lack it, too", "rows that have it differ"],
+)
+def test_a_column_that_all_rows_that_differ_lack_is_the_cause(is_lacking, sentence):
     """Of a join that left an object out where a prompt stands in several rows."""
 
     def right(completion, ground_truth, info):
@@ -294,15 +302,18 @@ def test_a_column_that_just_the_rows_that_differ_lack_is_the_cause(is_told):
 
     rows = []
     for at in range(80):
-        has_info = at // 4 % 3 if is_told else at % 3
         row = {"prompt": f"{at // 4}?", "completion": f"{at % 2}", "ground_truth": "1"}
-        rows.append({**row, "info": {"a": 1} if has_info else None})
-        rows[-1]["score"] = float(at % 2) * (0.5 if at // 4 == 1 and not is_told else 1)
+        score = 0.7 if sentence is None and at == 1 else float(at % 2)
+        rows.append(
+            {**row, "info": None if is_lacking(at) else {"a": 1}, "score": score}
+        )
     component = rk.Component("right", right)
     scores = rk.score(rk.Reward("r", components=[component]), rk.load_rollouts(rows))
     (finding,) = rk.diagnose(scores)["log_mismatch"]
-    told = "Just the rows that differ lack 'info'." in finding.sentence
-    assert told is is_told
+    if sentence is None:
+        assert "lack 'info'" not in finding.sentence
+    else:
+        assert sentence in finding.sentence
 
 
 def test_a_log_of_several_functions_without_a_total_is_compared_by_name():

@@ -156,7 +156,7 @@ def probed(reward, rows):
             of_level,
             with_levels(dump()),
             "warn",
-            "Just the rows that differ lack 'level'.",
+            "Only rows that lack 'level' differ: 8 of 16.",
         ),
         (
             of_even_truths,
@@ -175,7 +175,7 @@ def probed(reward, rows):
         "a logged column",
         "no cause known",
         "no cause known of whole groups",
-        "a column that just the rows that differ lack",
+        "a column that all rows that differ lack",
         "another version",
         "another scale",
     ],

@@ -93,17 +93,19 @@ def _mismatch(
     yield Finding("log_mismatch", severity, component, evidence, n, RTOL, ids)
 
 
-def find_lacked(table: pd.DataFrame, differs: Mask) -> dict[str, str]:
-    """Return the evidence of a column that the rows that differ lack, and no others do.
+def find_lacked(table: pd.DataFrame, differs: Mask) -> dict[str, Any]:
+    """Return the evidence of a column that all rows that differ lack.
 
-    A join leaves out where a prompt stands in several rows that differ.
+    A join leaves out where a prompt stands in several rows that differ. Other rows may
+    lack it, too: `lacking` counts all that do.
     """
     for name in table.columns:
         is_missing = table[name].isna().to_numpy()
         is_chance = is_missing.mean() ** differs.sum() > CHANCE
         if is_missing[differs].all() and not is_chance:
             if not str(name).startswith(OF_SCORES):
-                return {"trait": "lacked", "lacked": str(name)}
+                count = int(is_missing.sum())
+                return {"trait": "lacked", "lacked": str(name), "lacking": count}
     return {}
 
 
