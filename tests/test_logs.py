@@ -214,16 +214,34 @@ def test_columns_of_no_known_name_are_asked_for_and_named_as_in_the_file():
     assert set(log.logged.components) >= {"form", "right"}
 
 
-@pytest.mark.parametrize("is_sum", [True, False])
-def test_a_column_that_the_parts_add_up_to_is_the_total_under_any_name(is_sum):
+@pytest.mark.parametrize(
+    ("form", "right", "other", "is_sum"),
+    [
+        (lambda at: at % 2, lambda at: at % 3 == 0, lambda f, r, at: f + 2 * r, True),
+        (
+            lambda at: at % 2,
+            lambda at: at % 3 == 0,
+            lambda f, r, at: f + 2 * r + at % 7,
+            False,
+        ),
+        (lambda at: 1, lambda at: at % 3 == 0, lambda f, r, at: 1 - r, False),
+        (lambda at: 1, lambda at: 1, lambda f, r, at: 0.7, False),
+    ],
+    ids=["a sum", "no sum", "wrong beside a constant part", "all are constant"],
+)
+def test_a_column_that_the_parts_add_up_to_is_the_total_under_any_name(
+    form, right, other, is_sum
+):
     rows = []
     for at in range(24):
-        form, right = float(at % 2), float(at % 3 == 0)
         row = {"prompt": "a", "completion": str(at), "step": at, "level": at % 5}
-        row["component_rewards"] = {"form_reward": form, "right_reward": right}
-        rows.append({**row, "weighted": form + 2 * right + (not is_sum) * at % 7})
+        parts = float(form(at)), float(right(at))
+        row["component_rewards"] = dict(
+            zip(("form_reward", "right_reward"), parts, strict=True)
+        )
+        rows.append({**row, "other": float(other(*parts, at))})
     logged = rk.load_rollouts(rows).logged
-    assert logged.total == ("logged/weighted" if is_sum else None)
+    assert logged.total == ("logged/other" if is_sum else None)
     assert logged.weights["right_reward"] == (0 if is_sum else 1)
 
 

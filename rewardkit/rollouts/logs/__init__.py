@@ -117,19 +117,27 @@ ROWS_OF_PART = 8
 
 
 def _total_of_parts(rows: SourceRows, parts: Sequence[str]) -> list[str]:
-    """Return a column that is a weighted sum of these parts, to the last digit."""
+    """Return a column that is a weighted sum of these parts, to the last digit.
+
+    None where several weights make the same sum, as those of constant parts do, or
+    where one is negative: with a constant part 1 - right is such a sum.
+    """
     if len(parts) < 2 or len(rows.places) < ROWS_OF_PART * len(parts):
         return []
     table = np.array([rows.columns[name] for name in parts], dtype=float).T
+    if not np.isfinite(table).all():
+        return []
     left_out = ALL_ALIASES.union(rows.reserved, parts)
     for name, cells in rows.columns.items():
         if name in left_out or not numeric(cells):
             continue
         total = np.array(cells, dtype=float)
-        if not np.isfinite(table).all() or not np.isfinite(total).all():
+        if not np.isfinite(total).all():
             continue
-        weights = np.linalg.lstsq(table, total, rcond=None)[0]
-        is_sum = (np.abs(weights) > 1e-6).sum() > 1
+        weights, _, rank, _ = np.linalg.lstsq(table, total, rcond=None)
+        if rank < len(parts):
+            return []
+        is_sum = weights.min() > -1e-6 and (weights > 1e-6).sum() > 1
         if is_sum and np.allclose(table @ weights, total, atol=1e-6):
             return [name]
     return []
