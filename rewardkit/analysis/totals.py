@@ -23,10 +23,11 @@ def weigh_as_trained(scores: Scores, training: Training) -> Scores:
     names = list(scores.reward.names)
     if is_recorded(scores.reward):
         logged = scores.rollouts.logged
-        paid_names = [name for name in names if logged.weights.get(name)]
+        paid_names = [name for name in names if scores.reward.weights[name]]
         if len(paid_names) != len(weights) and logged.total:
-            total = logged.total
-            paid_names = [name for name in names if logged.components[name] != total]
+            # a column that a person weighs is no component of the log
+            columns = {name: logged.components.get(name) for name in names}
+            paid_names = [name for name in names if columns[name] != logged.total]
         names = paid_names
     others = dict.fromkeys(scores.reward.names, 0.0)
     return scores.reweigh(others | training.weights_of(scores.reward.name, names))

@@ -69,6 +69,28 @@ def test_settings_weigh_every_function_of_a_log_and_say_nothing_of_its_total(
         rk.diagnose(log, training={"reward_weights": [1, 0.2]})
 
 
+@pytest.mark.parametrize(
+    ("weights", "trained", "expected"),
+    [
+        ({"odd": 0.2}, [1, 0.5, 2], {"right": 1, "neat": 0.5, "logged_odd": 2}),
+        ({"total": 0, "neat": 1, "odd": 1}, [1, 2], {"neat": 1, "logged_odd": 2}),
+    ],
+    ids=["beside the total", "in place of it"],
+)
+def test_settings_weigh_a_column_that_a_person_has_weighed(weights, trained, expected):
+    parts = PARTS["that do not"]
+    rollouts = log_of(parts, {"right": 0.0, "neat": 0.0, "total": 1.0}).rollouts
+    rollouts = replace(rollouts, table=rollouts.table.assign(odd=1 - NEAT))
+    scores = rk.score(rk.recorded(rollouts, weights=weights), rollouts)
+    diagnosis = rk.diagnose(scores, training={"reward_weights": trained})
+    paid = {
+        name: weight
+        for name, weight in diagnosis.scores.reward.weights.items()
+        if weight
+    }
+    assert paid == expected
+
+
 def test_a_total_that_is_weighed_beside_its_parts_neither_dominates_nor_repeats_one():
     parts = PARTS["that do not"]
     diagnosis = rk.diagnose(log_of(parts, dict.fromkeys([*parts, "total"], 1.0)))
