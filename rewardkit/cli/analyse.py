@@ -235,7 +235,7 @@ def whatif(options: Options) -> CommandResult:
 
 def _beside_run(text: str, scores: rk.Scores, options: Options) -> str:
     """Say before a rehearsal what the run of a log came to, where that is an alarm."""
-    if not scores.has_steps:
+    if options.json or not scores.has_steps:
         return text
     watched = rk.monitor(scores, **options.select("training label seed"))
     if not watched.alarms:

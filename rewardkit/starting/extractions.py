@@ -193,7 +193,7 @@ def _find_heads(texts: Sequence[str]) -> list[str]:
     """Return the labels before a colon that begin a line of many texts, "City:"."""
     heads: Counter[str] = Counter()
     for text in texts:
-        heads.update(set(HEAD.findall(text)))
+        heads.update(dict.fromkeys(HEAD.findall(text)).keys())
     least = COMMON_SHARE * len(texts)
     return [head for head, count in heads.most_common(MOST_NAMES) if count >= least]
 
