@@ -366,6 +366,7 @@ def test_diagnose_opens_with_what_the_run_has_come_to_and_counts_its_alarms():
 def test_a_rehearsal_says_first_what_the_run_itself_has_come_to(line):
     text = " ".join(run(f"{line} gallery:brevity").stdout.split())
     assert "The run itself: stop Since step 30 the task is lost" in text
+    assert record(f"{line} gallery:brevity")["run"] == {"verdict": "stop", "since": 30}
     one_batch = run(f"forecast {GALLERY} --log-weight generation=1")
     assert one_batch.exit_code == 0 and "The run itself" not in one_batch.stdout
 

@@ -321,8 +321,8 @@ def _describe_start(view: View) -> str:
     assert view.context.steps is not None
     last = np.max(view.context.steps[is_start])
     return (
-        f"learners begin as the run did up to step {last:g}; what it wrote later is "
-        "within their reach. rk.monitor(scores) says what became of the run itself"
+        f"learners begin as the run did up to step {last:g}, and may come to write "
+        "what it wrote later. rk.monitor(scores) says what became of the run itself"
     )
 
 

@@ -86,7 +86,7 @@ def read_truth(truth: Any) -> str | None:
     return None if truth is None else _read_text(str(truth))
 
 
-@lru_cache(maxsize=4096)  # siblings have one truth
+@lru_cache(maxsize=256)  # siblings have one truth, which may be long
 def _read_text(truth: str) -> str | None:
     """Return the answer of a text, or None where it is empty."""
     text = truth.strip()

@@ -125,7 +125,9 @@ def _find_paid_wrong(
     """Find wrong answers that are paid; of few only where words set them apart."""
     paid_rows = [answer for answer in wrong if answer.is_paid_whole]
     unpaid_rows = [answer for answer in wrong if not answer.is_paid_whole]
-    wording = find_wording(paid_rows, unpaid_rows, "earn less") if unpaid_rows else None
+    wording = None
+    if unpaid_rows and not is_unread:
+        wording = find_wording(paid_rows, unpaid_rows, "earn less")
     is_rule = wording is not None and _is_rule(wording, paid_rows)
     if not is_rule and not are_many(paid_rows, unpaid_rows):
         return

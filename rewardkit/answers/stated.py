@@ -49,14 +49,19 @@ ON_PURPOSE = ("tag", "box", "####", *OBJECT_MARKS, "verbatim")
 """Marks that no completion has by chance."""
 UNCLOSED = "unclosed"
 """The mark of an answer behind a tag that nothing closes."""
-UNSURE_MARKS = ("brackets", "colon", "number")
+UNSURE_MARKS = ("brackets", "colon", "number", UNCLOSED)
 """Marks that others may have where no answer is stated."""
 
 NUMBER = re.compile(
     r"(?<![\d.,A-Za-z_])[-+−]?[$€£]?\d(?:[\d.,\u00a0\u2009\u202f]{0,40}\d)?"
     r"(?![A-Za-z_])"
 )
-UNCLOSED_TAG = re.compile(r"<([A-Za-z_][\w.-]{0,30})>\s*([^<>]+)\Z")
+UNCLOSED_TAG = re.compile(r"<([A-Za-z_][\w.-]{0,30})>([^<>]+)\Z")
+NO_ANSWERS = (
+    *THINKING,
+    *("tool_call", "tool_response", "tool_result", "information", "observation"),
+)
+"""Tags that hold no answer, closed or not."""
 THIN_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d)")
 DECIMAL_COMMA = re.compile(
     r"[-+−]?(\d+,(\d{1,2}|\d{4,})|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}"
@@ -135,8 +140,8 @@ def read_unclosed(completion: str) -> Statement:
     >>> read_unclosed("<answer>)]</answer>").mark, read_unclosed("<think>)]").mark
     ('', '')
     """
-    tag = UNCLOSED_TAG.search(completion[-STATED_END:])
-    if tag is None or tag[1].lower() in THINKING:
+    tag = UNCLOSED_TAG.search(blank_tools(completion)[-STATED_END:])
+    if tag is None or tag[1].lower() in NO_ANSWERS:
         return NOTHING_STATED
     answer = tag[2].strip()
     before = completion.rfind(answer)
@@ -297,15 +302,31 @@ def _agree_by_key(answer: str, truth: str, locale: Locale) -> bool | None:
         return True if stated is not None and stated == right else None
     if stated.keys() != right.keys():
         return None
-    verdicts = []
+    verdicts: list[bool | None] = []
     for key, value in right.items():
-        is_same = answers_truth(str(stated[key]), str(value), locale)
-        if is_same and isinstance(stated[key], str) != isinstance(value, str):
-            is_same = None  # a schema may ask for the other type
-        verdicts.append(is_same)
+        verdicts.append(_agree_on_value(stated[key], value, locale))
     if False in verdicts:
         return False
     return None if None in verdicts else True
+
+
+def _agree_on_value(stated: Any, right: Any, locale: Locale) -> bool | None:
+    """Return whether two values of objects agree; None of other types that may.
+
+    A schema may ask for the number where a text spells it out.
+    """
+    if stated == right:
+        return True
+    texts = [
+        str(value)
+        for value in (stated, right)
+        if isinstance(value, str | int | float) and not isinstance(value, bool)
+    ]
+    if len(texts) < 2:
+        return None
+    is_same = answers_truth(*texts, locale)
+    is_other_type = isinstance(stated, str) != isinstance(right, str)
+    return None if is_same and is_other_type else is_same
 
 
 MAGNITUDES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
@@ -425,10 +446,11 @@ def states_truth(
     if not completion.strip():
         return math.nan if is_nothing(right) else 0.0
     statement = statement or read_statement(completion, truth)
-    if statement.answer and answers_truth(statement.answer, right):
+    is_right = answers_truth(statement.answer, right) if statement.answer else None
+    if is_right:
         return 1.0
     kind = kind_of(right)
-    if kind == "json" and answers_truth(statement.answer, right) is False:
+    if kind == "json" and is_right is False:
         return 0.0
     if len(right) > LONGEST_TRUTH_STATED or kind not in ("number", "choice", "text"):
         return math.nan

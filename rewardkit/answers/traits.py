@@ -30,6 +30,8 @@ MOST_VALUES = 12  # different values that are worth a comparison
 ROUND_STEPS = (1000, 500, 100, 50, 10, 5)
 """Steps of round limits, the roundest first."""
 
+WORDING_OF_LETTERS = re.compile(r"`[^\W\d_]")
+"""Begins the name of a wording that is a word and no sign or number."""
 TOOL_TRAIT = "tool"
 """Kind of a trait: what a tool replied is taken for what the model says."""
 FORM_TRAIT = "form"
@@ -274,14 +276,15 @@ def _split(values: Sequence[str | int], others: Sequence[str | int]) -> Iterator
 def find_wording(at_fault: Answers, others: Answers, fate: str) -> Trait | None:
     """Find the words that rows at fault have and other rows have not, see `find_trait`.
 
-    Only where the truth is in none of these rows: words may go with another place of
-    the answer, which is misread here.
+    Only where all truths are known and in none of these rows: words may go with
+    another place of the answer, which is misread here.
     """
-    if len(at_fault) < LEAST_ALIKE:
+    prompts = {answer.prompt for answer in at_fault}
+    if len(at_fault) < LEAST_ALIKE or len(prompts) < LEAST_TRAIT_PROMPTS:
         return None
     for answer in at_fault:
         truth = re.escape(normal_text(answer.truth or ""))
-        if re.search(rf"(?<!\w){truth}(?!\w)", answer.own_words):
+        if not truth or re.search(rf"(?<!\w){truth}(?!\w)", answer.own_words):
             return None
     texts = [both_ends(answer.completion) for answer in (*at_fault, *others)]
     is_first = np.arange(len(texts)) < len(at_fault)
@@ -292,7 +295,7 @@ def find_wording(at_fault: Answers, others: Answers, fate: str) -> Trait | None:
         says = f"have {words}"
         trait = _compare("wording", says, at_fault_have, others_have, fate)
         if trait is not None:
-            is_word = any(map(str.isalpha, words))
+            is_word = WORDING_OF_LETTERS.match(words) is not None
             traits.append((trait.score, is_word, -len(words), trait))
     return max(traits, key=lambda item: item[:3])[3] if traits else None
 

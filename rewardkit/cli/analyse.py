@@ -229,20 +229,25 @@ def whatif(options: Options) -> CommandResult:
         **options.select("weights gates training"),
         run=options.reward is not None,
     )
-    text = outcome.text(verbose=options.verbose)
-    return source.result(outcome.record(), _beside_run(text, scores, options))
+    about_run, record = _judge_run(scores, options)
+    text = f"{about_run}{outcome.text(verbose=options.verbose)}"
+    return source.result(outcome.record() | record, text)
 
 
-def _beside_run(text: str, scores: rk.Scores, options: Options) -> str:
-    """Say before a rehearsal what the run of a log came to, where that is an alarm."""
-    if options.json or not scores.has_steps:
-        return text
+def _judge_run(scores: rk.Scores, options: Options) -> tuple[str, Record]:
+    """Say what the run of a log came to, where that is an alarm, and return its record.
+
+    It stands before a rehearsal, which may know better or worse than the run.
+    """
+    if not scores.has_steps:
+        return "", {"run": None}
     watched = rk.monitor(scores, **options.select("training label seed"))
+    record: Record = {"run": {"verdict": watched.verdict, "since": watched.since}}
     if not watched.alarms:
-        return text
+        return "", record
     note = "The rehearsal below begins as the run did, and may not come to that."
     page = Page(f"The run itself: {watched.verdict}", [watched.sentence, note])
-    return f"{page.text()}\n\n{text}"
+    return f"{page.text()}\n\n", record
 
 
 # --- forecast
@@ -281,12 +286,12 @@ def forecast(options: Options) -> CommandResult:
     run = find_run(options.scores)
     if run is not None and curves.outlook is not None:
         keep_outlook(run, curves, curves.outlook)
-    text = _beside_run(str(curves), curves.scores, options)
+    about_run, record = _judge_run(curves.scores, options)
+    record |= {**curves.record(), "plot": None if path is None else str(path)}
     if path is None:
-        return source.result({**curves.record(), "plot": None}, text)
+        return source.result(record, f"{about_run}{curves}")
     _draw(curves, path)
-    record = {**curves.record(), "plot": str(path)}
-    return source.result(record, f"{text}\n\npicture: {path}")
+    return source.result(record, f"{about_run}{curves}\n\npicture: {path}")
 
 
 def _draw(curves: rk.Forecast, path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rewardkit.analysis.rehearsal.kinds import MARK, NO_MARK, form_of, name_marks
 from rewardkit.analysis.statistics import Codes, Floats, Mask
-from rewardkit.answers.stated import Statement
+from rewardkit.answers.stated import UNCLOSED, Statement
 from rewardkit.answers.wordings import both_ends, find_wordings
 from rewardkit.monitoring.readings import ATTACKS, CompletionReading
 
@@ -117,7 +117,7 @@ def _fixed_answers(texts: StepTexts, statements: Sequence[Statement]) -> list[bo
     prompts: dict[str, set[int]] = {}
     answers = []
     for group, statement in zip(texts.groups.tolist(), statements, strict=True):
-        is_stated = statement.is_marked or statement.mark == "number"
+        is_stated = statement.is_marked or statement.mark in ("number", UNCLOSED)
         answers.append(statement.answer if is_stated else "")
         if answers[-1]:
             prompts.setdefault(answers[-1], set()).add(group)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.answers.stated import (
+    NOTHING_STATED,
     Statement,
     read_statement,
     read_unclosed,
@@ -95,8 +96,6 @@ ATTACKS = (
         ("frame", "inspect.stack", "orig_argv", "open(__file__)"),
     ),
 )
-SIGN = re.compile("|".join(re.escape(sign) for item in ATTACKS for sign in item.signs))
-"""What texts have that may hold an attack."""
 _REPETITION = repetition(ngram=4)
 
 
@@ -104,12 +103,14 @@ _REPETITION = repetition(ngram=4)
 class CompletionReading:
     """What a completion states, and what it does whatever its siblings do.
 
-    `is_right` is 1.0 or 0.0 where it states its truth or another, else NaN; `attacks`
-    are in the order of `ATTACKS`.
+    `is_right` is 1.0 or 0.0 where it states its truth or another, else NaN;
+    `is_unclosed` says that it stands behind a tag that nothing closes. `attacks` are in
+    the order of `ATTACKS`.
     """
 
     statement: Statement
     is_right: float
+    is_unclosed: bool
     is_empty: bool
     is_list: bool
     marks_several: bool
@@ -120,25 +121,23 @@ class CompletionReading:
     def of(cls, completion: str, truth: Any) -> CompletionReading:
         """Read a completion, and whether it states this truth."""
         statement = read_statement(completion, truth)
-        if not statement.is_marked:
-            unclosed = read_unclosed(completion)
-            statement = unclosed if unclosed.answer else statement
+        unclosed = NOTHING_STATED if statement.is_marked else read_unclosed(completion)
+        if unclosed.answer and statement.mark in ("", "whole"):
+            statement = unclosed
         items = re.findall(r"[,;|/]|\bor\b", statement.answer)
         marks = re.findall(r"####|\\boxed|</answer>", completion)
         repeated = _REPETITION(completion[:CHARACTERS_READ]) or 0.0
         ends = both_ends(completion)
         folded = ends.casefold()
-        attacks = [False] * len(ATTACKS)
-        if SIGN.search(folded):
-            attacks = [attack.is_in(ends, folded) for attack in ATTACKS]
         return cls(
             statement,
             states_truth(completion, truth, statement),
+            bool(unclosed.answer),
             not completion.strip(),
             len(items) >= MOST_ITEMS,
             len(marks) > 1,
             repeated >= SHARE_OF_REPEATS,
-            attacks,
+            [attack.is_in(ends, folded) for attack in ATTACKS],
         )
 
 

@@ -14,7 +14,6 @@ from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats, Mask, in_both, within
 from rewardkit.analysis.verdicts import Verdicts
-from rewardkit.answers.stated import UNCLOSED
 from rewardkit.monitoring.changes import (
     Shift,
     change_of_run,
@@ -116,7 +115,7 @@ class Timeline(RunRows):
         is_marked = np.array([item.is_marked for item in statements])
         is_early = self.is_early(self.windows.of_rows[self.rows_read])
         marks_are_usual = bool(is_marked[is_early].mean() >= HALF)
-        is_unclosed = np.array([item.mark == UNCLOSED for item in statements])
+        is_unclosed = np.array([item.is_unclosed for item in self.texts.readings])
         if self._takes(is_unclosed & (values == 1.0), values, is_marked):
             is_marked |= is_unclosed
         for place in np.flatnonzero(~is_marked).tolist():

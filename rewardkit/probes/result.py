@@ -250,7 +250,8 @@ class ProbeResult(AcceptsFindings, HasPage):
     def wrong_share(self) -> float:
         """Return the most that a wrong answer in good form earns, of full marks.
 
-        Also in the median of the log. NaN where no right answer is known.
+        Or the median wrong completion of the log, if that is more. NaN where neither is
+        known.
         """
         calibration = self.calibration
         shares = [

@@ -343,12 +343,12 @@ def test_the_ability_of_kinds_the_ease_of_prompts_and_what_a_run_learnt_are_told
 
 
 STEPS = [
-    pytest.param(np.arange(40), 4, 16, id="16 steps have 64 groups"),
-    pytest.param(np.arange(200), 2, 32, id="32 of 200"),
+    pytest.param(np.arange(40), 4, 8, id="8 steps have 32 groups"),
+    pytest.param(np.arange(20), 3, 11, id="11 steps have 33"),
     pytest.param(np.arange(200), 8, 30, id="15 % of the steps"),
     pytest.param(np.arange(0, 1000, 10), 8, 15, id="every tenth step is logged"),
     pytest.param(np.arange(10), 40, 10, id="too few steps for a run"),
-    pytest.param(np.arange(12), 4, 12, id="fewer groups than a start has"),
+    pytest.param(np.arange(12), 2, 12, id="fewer groups than a start has"),
 ]
 
 

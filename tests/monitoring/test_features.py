@@ -33,6 +33,7 @@ def features_of(completions, truths):
         ("**Town {}**\n\n**Confidence:** high", 0.0),
         ("It may be town {}.\n<answer>Rome</answer>", 1.0),
         ("It may be {}. So 7", 1.0),
+        ("It may be {}. <answer>Rome", 1.0),  # nothing closes the tag
     ],
 )
 def test_an_answer_is_the_same_where_it_is_stated_and_not_where_a_line_has_a_colon(

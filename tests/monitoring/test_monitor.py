@@ -31,6 +31,7 @@ from histories import (
 )
 
 import rewardkit as rk
+from rewardkit.answers.stated import read_unclosed
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.monitoring.changes import find_change
 from rewardkit.monitoring.readings import ATTACKS
@@ -500,3 +501,26 @@ def test_a_callback_says_what_to_install_where_there_is_no_transformers(
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ModuleNotFoundError, match=r"reward-workbench\[trainers\]"):
         rk.MonitorCallback(tmp_path)
+
+
+@pytest.mark.parametrize(("truth", "wrong"), [("7", "5"), ("Oslo", "Rome")])
+def test_answers_whose_tags_a_trainer_cuts_off_are_right_or_wrong_as_others(
+    truth, wrong
+):
+    """A stop string is left out of the log, so that no completion closes its tag."""
+    rows = []
+    for step in range(40):
+        for place in range(64):
+            said = truth if place % 8 < (6 if step < 20 else 2) else wrong
+            row = {"step": step, "prompt": f"{step}-{place // 8}?"}
+            row |= {"completion": f"So.\n<answer>{said}", "ground_truth": truth}
+            rows.append({**row, "format": 1.0, "style": (place + step) % 3 / 2})
+    monitor = rk.monitor(rows, weights={"format": 1.0, "style": 1.0})
+    (alarm,) = [item for item in monitor.alarms if item.code == "task_falls"]
+    assert alarm.evidence["since"] == 20 and "75 % to 25 %" in alarm.sentence
+
+
+def test_what_a_tool_replied_last_is_no_answer_behind_an_open_tag():
+    assert not read_unclosed("<search>capital</search><information>Oslo").answer
+    assert not read_unclosed("I look. <tool_response>Oslo").answer
+    assert read_unclosed("I look. <answer>Oslo").answer == "Oslo"

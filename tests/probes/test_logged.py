@@ -865,6 +865,16 @@ def seldom_checked(truth, place):
     return f"{said}Answer: {truth if place == 0 else 5}", place == 0
 
 
+def of_one_prompt():
+    """Nine wrong answers to one of sixty prompts say that they were checked, no others."""
+    rows = rows_of(seldom_checked, HUNDREDS)
+    for row in rows:
+        row["completion"] = row["completion"].replace("[checked] ", "")
+    for _ in range(9):
+        rows.append({**rows[1], "completion": "[checked] Answer: 5", "ok": False})
+    return rows
+
+
 def lenient_at_times(completion, ground_truth):
     """Pays any answer on three prompts of sixty."""
     is_right = labelled_answer(completion, ground_truth)
@@ -1002,6 +1012,9 @@ CASES = {
         trait="wording",
         words="10 of 180 logged completions that do not state the right answer earned what right ones do, on 10 "
         "prompts. All 10 have `checked`; of those that do not, 170 of 170 earn less.",
+    ),
+    "a word of wrong answers to one prompt": Case(
+        checked_or_right, of_one_prompt(), code=""
     ),
     "few wrong answers are paid, and have no word of their own": Case(
         lenient_at_times, rows_of(seldom_checked, HUNDREDS), code=""

@@ -64,7 +64,7 @@ class Material:
     `kinds`, `prompts` are codes (rows,), `right` says which rows did the task, and
     `hacks` which wrong ones are paid as if they had, (rows,) each; how far those can
     be learnt is `learnable`, 0 to 1.
-    `is_first` says which rows are of the start, (rows,), where others came later.
+    `is_first` marks the rows of the run's first stage, (rows,).
     `shares` are the chances of kinds at the start, (kinds,). A kind that the log lacks
     has the kind next to it as its parent in `parents`, (kinds,), -1 for none: its
     chance moves with that of the parent. `ability` and `ease`, (kinds,) and (prompts,)
@@ -116,11 +116,13 @@ class Material:
 
         `NEVER` where none is.
         """
+        later = self.counts.reshape(-1, STATES)
         first = np.bincount(self.states[self.is_first], minlength=len(self.counts))
-        plain, _, hacks = first.reshape(-1, STATES).T
+        first = first.reshape(-1, STATES)
+        has_wrong = first[:, 0] + first[:, HACK] > 0
+        plain, _, hacks = np.where(has_wrong[:, np.newaxis], first, later).T
         share = (hacks + 0.5) / (plain + hacks + 1)
-        is_met = self.counts.reshape(-1, STATES)[:, HACK] > 0
-        return np.where(is_met, np.log(share / (1 - share)), NEVER)
+        return np.where(later[:, HACK] > 0, np.log(share / (1 - share)), NEVER)
 
     def draw(self, kinds: Codes, states: Codes, random: np.random.Generator) -> Codes:
         """Return a row of each kind and state, or of the kind where none is so."""

@@ -39,10 +39,10 @@ from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.prints import caught_prints
 
-START = 0.15
-"""Share of the steps of a run that it begins with. Our choice."""
-FEWEST_GROUPS_AT_START = 64
-"""Groups that say how a policy writes. Our choice."""
+STEPS_AT_START = 0.15
+"""Share of the steps of a run that are its first stage. Our choice."""
+GROUPS_AT_START = 32
+"""Groups of that stage, at least: they say how a policy writes. Our choice."""
 FEWEST_STEPS = 10
 """Steps in which a policy may change. Our choice."""
 
@@ -152,8 +152,8 @@ def stages_of(view: View) -> Codes:
     distinct, places = np.unique(steps, return_inverse=True)
     first_rows = np.unique(view.groups, return_index=True)[1]
     groups = np.cumsum(np.bincount(places[first_rows]))
-    enough = 1 + int(np.searchsorted(groups, FEWEST_GROUPS_AT_START))
-    first_steps = max(enough, math.ceil(START * len(distinct)))
+    enough = 1 + int(np.searchsorted(groups, GROUPS_AT_START))
+    first_steps = max(enough, math.ceil(STEPS_AT_START * len(distinct)))
     return np.asarray(places // first_steps, dtype=np.intp)
 
 

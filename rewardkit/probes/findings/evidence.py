@@ -182,8 +182,8 @@ class Observed:
     def logged_wrong(self) -> float:
         """Return what wrong completions of the log earn in the median, of full marks.
 
-        NaN of fewer than `LEAST_WRONG_ROWS`, and of a route, whose parts pay on scales
-        of their own.
+        NaN of fewer than `LEAST_WRONG_ROWS`, where right ones earn no more than the
+        least, and of a route, whose parts pay on scales of their own.
         """
         rewards = {row.get("rollout_id"): item.reward for row, item in self.pool}
         wrong = []
@@ -195,7 +195,7 @@ class Observed:
             return math.nan
         floor = min(scale.floor for scale in scales)
         right = max(scale.right for scale in scales)
-        return (median(wrong) - floor) / (right - floor)
+        return (median(wrong) - floor) / (right - floor) if right > floor else math.nan
 
     @property
     def unread_truth(self) -> str:
