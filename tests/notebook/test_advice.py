@@ -228,7 +228,10 @@ def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged)
     assert trained.figure == f"{outlook.start:.2f} \u2192 {outlook.end:.2f}"
     fails = f"{percent(outlook.fragility)} of learners fail"
     assert trained.words == f"share of the task, at a {outlook.pace} rate; {fails}"
-    assert outlook.grade.endswith("of the learners end under half of what the task alone gives")  # fmt: skip
+    assert outlook.grade.startswith(
+        f"Four of five learners at the {outlook.pace} rate end there or above; "
+    )
+    assert outlook.grade.endswith("under half of what the task alone gives")
     start = scores.table["is_right"].mean()
     judged_by_label = answered(scores, "is_right", judged)["Trained on it"]
     assert judged_by_label.figure.startswith(f"{start:.2f} \u2192 ")

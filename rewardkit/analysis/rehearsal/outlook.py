@@ -131,11 +131,14 @@ class Outlook:
 
     @property
     def grade(self) -> str:
-        """Return how fragile it is, in words, "" where the task is not known."""
+        """Return how many learners end so, in words, "" where the task is not known."""
         if self.task is None:
             return ""
         ends = percent(self.fragility)
-        return f"{ends} of the learners end under half of what the task alone gives"
+        return (
+            f"Four of five learners at the {self.pace} rate end there or above; {ends} "
+            "of the learners end under half of what the task alone gives"
+        )
 
 
 def share_text(share: float) -> str:
