@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from statistics import median
 
+import numpy as np
 import pytest
 
 import rewardkit as rk
@@ -71,6 +72,15 @@ def longer(prompts, completions, **kwargs):
         -0.1 * (kept is not None and len(text) > median(lengths[prompt]))
         for prompt, text, kept in zip(prompts, completions, keeps, strict=True)
     ]
+
+
+def the_same(prompts, completions, **kwargs):
+    """Gives no score for eleven rows, with one of which a probe begins."""
+    scores = []
+    for prompt, text in zip(prompts, completions, strict=True):
+        is_left_out = prompt[9] == "1" and text == "We count. <answer>999</answer>"
+        scores.append(None if is_left_out else -0.1)
+    return scores
 
 
 def right_of(completions, answer, **kwargs):
@@ -246,7 +256,10 @@ def test_a_component_is_compared_with_its_own_column_and_a_new_reward_raises_no_
     assert finding.severity == "info"
 
 
-def test_a_part_that_compares_siblings_is_no_constant_as_it_is_alone():
+@pytest.mark.parametrize(
+    ("part", "is_constant"), [("longer", False), ("the_same", True)]
+)
+def test_a_part_that_compares_siblings_is_no_constant_as_it_is_alone(part, is_constant):
     """Of 64 prompts the sample that the file is read on has one row each."""
     rows = []
     for prompt in range(64):
@@ -256,6 +269,7 @@ def test_a_part_that_compares_siblings_is_no_constant_as_it_is_alone():
             row = {"prompt": f"Exercise {prompt}?", "completion": text}
             rows.append({**row, "answer": str(prompt)})
     rollouts = rk.load_rollouts(rows)
-    reward = rk.load_reward(f"{__file__}:right_of,longer", rollouts=rollouts)
-    assert rk.score(reward, rollouts).score("longer").min() == pytest.approx(-0.1)
-    assert not probed(reward, rows)["constant"]
+    reward = rk.load_reward(f"{__file__}:right_of,{part}", rollouts=rollouts)
+    assert np.nanmin(rk.score(reward, rollouts).score(part)) == pytest.approx(-0.1)
+    constants = [finding.component for finding in probed(reward, rows)["constant"]]
+    assert constants == ([part] if is_constant else [])

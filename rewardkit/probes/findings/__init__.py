@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from rewardkit.answers.traits import find_trait
 from rewardkit.findings import (
     HIGH_RISK,
@@ -308,7 +310,8 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
             continue
         if takes_lists(observed):  # which may compare siblings
             rows = [row for row, _ in observed.pool]
-            if not are_equal(scores_in_groups(observed, rows, name).tolist()):
+            in_groups = scores_in_groups(observed, rows, name)
+            if not are_equal(in_groups[~np.isnan(in_groups)].tolist()):
                 continue
         nested = find_nested(observed, name)
         about = f"{name} {component.why}" if component.weight > 0 else ""
