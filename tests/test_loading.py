@@ -610,7 +610,7 @@ def test_each_file_calls_its_own_neighbours_whatever_was_imported_of_their_names
         folder.mkdir(exist_ok=True)
         (folder / "paid_amount.py").write_text(f"PAID = {paid}\n")
         (folder / "paid_beside.py").write_text(
-            "from paid_amount import PAID\ndef beside(completion): return PAID\n"
+            "import paid_amount\ndef beside(completion): return paid_amount.PAID\n"
         )
         (folder / "reward.py").write_text(
             "import rewardkit as rk\nfrom paid_beside import beside\n"
@@ -618,13 +618,22 @@ def test_each_file_calls_its_own_neighbours_whatever_was_imported_of_their_names
             "parts = [rk.Component('beside', beside), rk.Component('own', own)]\n"
             "reward = rk.Reward('paid', components=parts)\n"
         )
-    importlib.import_module("paid_beside")
-    for place in ("older", "oldest", "."):
+    for name in ("paid_amount", "paid_beside"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    module = importlib.import_module("paid_beside")
+    for place in ("older", "oldest", ".", "older"):
         rewards[place] = rk.load_reward(str(tmp_path / place / "reward.py"))
+        assert importlib.import_module("paid_beside") is module
+    assert pickle.loads(pickle.dumps(module.beside)) is module.beside
+    assert {*rewards["older"].read_from.files} >= {"paid_amount.py", "paid_beside.py"}
     rows = [{"prompt": "?", "completion": "x", "place": place} for place in rewards]
     routed = rk.Route("place", rewards)
     scores = rk.score(routed, rk.load_rollouts(rows), timeout=limit)
     assert scores.rewards.tolist() == [1.0, 2.0, 0.5]
+    (function,) = rk.targets.trl.functions(rewards["older"])
+    assert pickle.loads(pickle.dumps(function))(["?"], ["x"]) == [1.0]
+    saved = rk.save_reward(rewards["older"], tmp_path / "older" / "saved.py")
+    assert rk.load_reward(f"{saved}:reward")(completion="x").reward == 1.0
 
 
 def test_an_edited_module_and_the_error_of_a_package_are_seen(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import is_dataclass, replace
 from functools import lru_cache
@@ -32,7 +32,7 @@ from rewardkit.rewards.candidates import Candidates, Fit, find_candidates
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.fingerprint import SOURCE_HASH, ReadFrom, source_hash
 from rewardkit.rewards.reward import Reward
-from rewardkit.workers.pool import MODULE_SOURCE
+from rewardkit.workers.pool import MODULE_SOURCE, NAMESAKES
 from rewardkit.workers.worker import (
     INSTALLED,
     PACKAGE,
@@ -164,14 +164,19 @@ def gallery_names() -> list[str]:
 
 
 def run_file(path: Path) -> ModuleType:
-    """Run a file and return its module; its folder is importable while it runs."""
+    """Run a file and return its module; its folder is importable while it runs.
+
+    Modules of other folders that have the names of files beside it are in `sys.modules`
+    again when it has run.
+    """
     path = path.resolve()
     # modules that an earlier run imported may have changed
     for helper in _HELPERS & _beside(path).keys():
         package, _, attribute = helper.rpartition(".")
         vars(sys.modules.get(package, ModuleType(""))).pop(attribute, None)
         del sys.modules[helper]
-    forget_others(str(path.parent))
+    before = sys.modules.copy()
+    others = forget_others(str(path.parent))
     imported = _beside(path)
     importlib.invalidate_caches()
     folders = import_folders(str(path))
@@ -184,6 +189,7 @@ def run_file(path: Path) -> ModuleType:
         _check_keeps_nothing(path, content)
         name = _name(path.stem, str(path).encode())
         module = _run(name, str(path), content, content, is_in_folder=True)
+        files = {path.name: content} | _files_below(path.parent)
     except CAUGHT as error:
         raise RewardError(failed(str(path), error)) from error
     finally:
@@ -193,11 +199,26 @@ def run_file(path: Path) -> ModuleType:
         helpers = _beside(path)
         for name in imported:
             helpers.pop(name, None)
-        _HELPERS.update(helpers)  # of a run that failed, too
+        own_namesakes = _put_back(others, before)
+        # of a run that failed, too
+        _HELPERS.update(helpers.keys() - own_namesakes.keys())
     beside_text = b"".join(file.read_bytes() for file in helpers.values())
     vars(module)[SOURCE_HASH] = source_hash(content + beside_text)
-    vars(module)[MODULE_FILES] = {path.name: content} | _files_below(path.parent)
+    vars(module).update({MODULE_FILES: files, NAMESAKES: own_namesakes})
     return module
+
+
+def _put_back(
+    others: Mapping[str, ModuleType], before: Mapping[str, ModuleType]
+) -> dict[str, ModuleType]:
+    """Put forgotten modules back; return those that were imported in their place."""
+    own_namesakes = {}
+    tops = {name.partition(".")[0] for name in others}
+    for name, module in sys.modules.copy().items():
+        if name.partition(".")[0] in tops and before.get(name) is not module:
+            own_namesakes[name] = sys.modules.pop(name)
+    sys.modules.update(others)
+    return own_namesakes
 
 
 def _check_keeps_nothing(path: Path, content: bytes) -> None:

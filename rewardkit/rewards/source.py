@@ -32,7 +32,7 @@ from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import RoutedReward
-from rewardkit.workers.pool import MODULE_SOURCE
+from rewardkit.workers.pool import MODULE_SOURCE, namesakes
 
 PRIMITIVE_ROOMS: Any = {
     "rk.extract": extract,
@@ -76,6 +76,9 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
             "function with a name at the top of a file or cell"
         )
     module = inspect.getmodule(value)
+    for namesake in namesakes().get(getattr(module, "__name__", ""), ()):
+        if getattr(namesake, name, None) is value:
+            module = namesake
     if (
         module is not None
         and module.__name__ != "__main__"

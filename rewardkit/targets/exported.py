@@ -35,7 +35,7 @@ from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR, GATED, SCORED, Outcomes
 from rewardkit.targets.target import JUDGED
-from rewardkit.workers.pool import MODULE_SOURCE, by_value
+from rewardkit.workers.pool import MODULE_SOURCE, by_value, namesakes
 
 log = logging.getLogger(__name__)
 
@@ -113,8 +113,9 @@ class RewardHolder(Made):
         """
         options = values_by_field(self)
         files = []
-        for module in list(sys.modules.values()):
-            if MODULE_SOURCE in vars(module):
+        shared_names = namesakes()
+        for name, module in list(sys.modules.items()):
+            if name in shared_names or MODULE_SOURCE in vars(module):
                 files.append(module)
         with by_value(files):
             return _unpickle, (type(self), cloudpickle.dumps(options))

@@ -44,6 +44,9 @@ OWN = "rewardkit."
 MODULE_SOURCE = "__rewardkit_source__"
 """Where a module that was run from a file, and cannot be imported, holds its source."""
 
+NAMESAKES = "__rewardkit_namesakes__"
+"""Where such a module holds its helpers of names that others have in `sys.modules`."""
+
 START_SECONDS = 60.0
 """Seconds for a worker to start, or to import a module. Our choice: far above usual."""
 
@@ -119,6 +122,16 @@ def is_importable(module: ModuleType) -> bool:
     return bool(os.path.realpath(file) == os.path.realpath(str(spec.origin)))
 
 
+def namesakes() -> dict[str, list[ModuleType]]:
+    """Return the modules that reward files imported though others have their names."""
+    modules: dict[str, list[ModuleType]] = {}
+    for file_module in list(sys.modules.values()):
+        names = getattr(file_module, "__dict__", {})
+        for name, module in names.get(NAMESAKES, {}).items():
+            modules.setdefault(name, []).append(module)
+    return modules
+
+
 def pack_function(
     function: Callable[..., Any],
     is_there: Callable[[ModuleType], bool] = is_importable,
@@ -126,13 +139,15 @@ def pack_function(
     """Pack a function, with name, path and source of modules that were run from files.
 
     Of modules of the user's to import the source is empty, and the path says where.
-    What is from a module that is not there, where it is sent, goes along whole.
+    What is from a module that is not there, where it is sent, goes along whole; so does
+    what is from one of several modules of a name.
 
     Raises:
         CannotSend: it cannot be pickled.
     """
     files: dict[str, tuple[str, str, bytes]] = {}
     hidden: dict[str, ModuleType] = {}
+    shared_names = namesakes()
     while True:
         before = len(hidden)
         files.clear()
@@ -143,7 +158,7 @@ def pack_function(
                 continue
             if MODULE_SOURCE in vars(module):
                 files[name] = name, str(module.__file__), vars(module)[MODULE_SOURCE]
-            elif not is_there(module):
+            elif name in shared_names or not is_there(module):
                 hidden[name] = module
             elif not is_installed(str(module.__file__)) and not name.startswith(OWN):
                 files[name] = name, str(module.__file__), b""

@@ -158,12 +158,14 @@ def _make_module(name: str, path: str, source: bytes) -> None:
         raise
 
 
-def forget_others(folder: str) -> None:
+def forget_others(folder: str) -> dict[str, ModuleType]:
     """Forget modules of other folders that have the names of files in this one.
 
     So that a file imports its own neighbours, and not what the working folder or
-    another reward has of their names. What Python or pip installed stays.
+    another reward has of their names. What Python or pip installed stays. Return what
+    was forgotten, by name.
     """
+    others: dict[str, ModuleType] = {}
     names = set()
     for entry in os.scandir(folder) if os.path.isdir(folder) else ():
         if entry.name.endswith(".py"):
@@ -177,7 +179,8 @@ def forget_others(folder: str) -> None:
         if top in names and file and not is_installed(file):
             beside = os.path.join(os.path.realpath(folder), top)
             if not os.path.realpath(file).startswith((f"{beside}.", beside + os.sep)):
-                del sys.modules[name]
+                others[name] = sys.modules.pop(name)
+    return others
 
 
 def is_installed(file: str) -> bool:
