@@ -36,10 +36,15 @@ from typing import Any, cast
 import cloudpickle
 
 from rewardkit.workers import worker
-from rewardkit.workers.worker import is_installed, read_frames, write_frame
+from rewardkit.workers.worker import (
+    import_folders,
+    is_installed,
+    read_frames,
+    write_frame,
+)
 
-OWN = "rewardkit."
-"""Start of the names of modules that a worker has anyway."""
+OWN = "rewardkit"
+"""The package whose modules a worker has anyway."""
 
 MODULE_SOURCE = "__rewardkit_source__"
 """Where a module that was run from a file, and cannot be imported, holds its source."""
@@ -138,7 +143,8 @@ def pack_function(
 ) -> tuple[bytes, list[tuple[str, str, bytes]]]:
     """Pack a function, with name, path and source of modules that were run from files.
 
-    Of modules of the user's to import the source is empty, and the path says where.
+    Before them, without name and source, stand the folders that it imports the user's
+    modules from; the first of `sys.path` comes last, to be put before the others.
     What is from a module that is not there, where it is sent, goes along whole; so does
     what is from one of several modules of a name.
 
@@ -146,26 +152,39 @@ def pack_function(
         CannotSend: it cannot be pickled.
     """
     files: dict[str, tuple[str, str, bytes]] = {}
+    roots: set[str] = set()
     hidden: dict[str, ModuleType] = {}
     shared_names = namesakes()
     while True:
         before = len(hidden)
         files.clear()
+        roots.clear()
         with by_value([*hidden.values()]):
             content = pickled(function)
         for name, module in list(sys.modules.items()):
-            if name.encode() not in content or not getattr(module, "__file__", None):
+            if not _is_named(name, content) or not getattr(module, "__file__", None):
                 continue
+            file = str(module.__file__)
             if MODULE_SOURCE in vars(module):
-                files[name] = name, str(module.__file__), vars(module)[MODULE_SOURCE]
+                files[name] = name, file, vars(module)[MODULE_SOURCE]
             elif name in shared_names or not is_there(module):
                 hidden[name] = module
-            elif not is_installed(str(module.__file__)) and not name.startswith(OWN):
-                files[name] = name, str(module.__file__), b""
+            elif not is_installed(file) and name.partition(".")[0] != OWN:
+                roots.add(import_folders(file)[-1])
         if len(hidden) == before:  # what goes along whole may name others
             break
-    # a reward file comes last, and so its folder first
-    return content, sorted(files.values(), key=lambda file: file[2] != b"")
+    path = [os.path.abspath(folder) for folder in sys.path]
+    known = sorted(roots.intersection(path), key=path.index, reverse=True)
+    folders = [*sorted(roots.difference(path)), *known]
+    return content, [*(("", folder, b"") for folder in folders), *files.values()]
+
+
+def _is_named(module: str, content: bytes) -> bool:
+    """Return whether a pickle holds a text that is the name of a module."""
+    name = module.encode()
+    if len(name) > 255:
+        return False
+    return pickle.SHORT_BINUNICODE + bytes([len(name)]) + name in content
 
 
 @dataclass(eq=False)
@@ -322,7 +341,8 @@ class Workers:
             if key not in process.functions:
                 process.functions.add(key)
                 process.starting = True
-                process.send(("load", key, *self._functions[key][1]))
+                packed_function = self._functions[key][1]
+                process.send(("load", key, *packed_function, list(sys.path)))
             packed: list[tuple[int, bytes]] = []
             for _ in range(min(share, len(waiting))):
                 index = waiting.popleft()

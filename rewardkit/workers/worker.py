@@ -2,7 +2,7 @@
 
 Run as a script by path, so that a worker starts without importing rewardkit; only the
 standard library here. Frames in both directions are a length and a pickle. To the
-worker: first its ``sys.path``, then ``("load", key, function, modules)`` and
+worker: first its ``sys.path``, then ``("load", key, function, modules, path)`` and
 ``("run", key, [(index, arguments)], cpu_seconds)``. From it: ``("loaded",)`` or
 ``("refused", why)``, and for each call ``(kind, index, value)``: "returned", "raised",
 or "unsendable" with the reason.
@@ -19,7 +19,7 @@ import signal
 import struct
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from types import ModuleType
 from typing import Any, BinaryIO
@@ -74,18 +74,31 @@ def serve(requests: Iterable[Any], answers: BinaryIO) -> None:
 
 
 def load_function(
-    content: bytes, modules: Iterable[tuple[str, str, bytes]]
+    content: bytes,
+    modules: Iterable[tuple[str, str, bytes]],
+    path: Sequence[str] = (),
 ) -> Callable[..., Any]:
-    """Return a function that `pool.pack_function` packed."""
+    """Return a function that `pool.pack_function` packed.
+
+    What it imports is looked for on the `path` of the other side, if that is of this
+    machine. Its calls look into the folders of files that were run here before that.
+    """
+    before = [*sys.path]
+    front: list[str] = []
     # what a module prints was seen on the other side, where it ran first
     with (
         open(os.devnull, "w") as nowhere,
         redirect_stdout(nowhere),
         redirect_stderr(nowhere),
     ):
-        for module in modules:
-            _make_module(*module)
-        function: Callable[..., Any] = pickle.loads(content)
+        try:
+            sys.path[:] = path or before
+            for module in modules:
+                front[:0] = _make_module(*module)
+            sys.path[:] = path or sys.path
+            function: Callable[..., Any] = pickle.loads(content)
+        finally:
+            sys.path[:] = dict.fromkeys([*front, *before, *sys.path])
         for handler in handlers_on(nowhere):
             handler.setStream(sys.__stderr__)
     return function
@@ -131,24 +144,25 @@ def _cpu_timer(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def _make_module(name: str, path: str, source: bytes) -> None:
+def _make_module(name: str, path: str, source: bytes) -> list[str]:
     """Run the source of a reward file under the name it has on the other side, once.
 
-    Without a source it is to be imported, from its folder.
+    Without a name it is a folder to import from. Return the folders of the file.
     """
-    if not source:
-        root = import_folders(path)[-1]
-        forget_others(root)
-        sys.path.insert(0, root)
-        return
+    if not name:
+        forget_others(path)
+        if path not in map(os.path.abspath, sys.path):
+            sys.path.insert(0, path)
+        return []
+    folders = import_folders(path)
     if name in sys.modules:
-        return
+        return folders
     module = ModuleType(name)
     module.__file__ = path
     module.__package__ = make_package(path, source)
     sys.modules[name] = module
     forget_others(os.path.dirname(path))
-    sys.path[:0] = import_folders(path)
+    sys.path[:0] = folders
     # their bytecode would take two edits within one second for one
     sys.dont_write_bytecode = True
     try:
@@ -156,6 +170,7 @@ def _make_module(name: str, path: str, source: bytes) -> None:
     except BaseException:
         del sys.modules[name]
         raise
+    return folders
 
 
 def forget_others(folder: str) -> dict[str, ModuleType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import importlib.util
 import os
 import re
@@ -17,6 +18,7 @@ from functools import partial
 
 import pytest
 
+import rewardkit
 from rewardkit.workers import worker
 from rewardkit.workers.pool import (
     CannotSend,
@@ -196,6 +198,30 @@ def module_off_the_path(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "not_on_the_path", module)
     spec.loader.exec_module(module)
     return module
+
+
+def test_modules_are_imported_from_where_this_process_would_import_them(
+    tmp_path, monkeypatch
+):
+    """The second folder has a module of the name of one in the first."""
+    files = {
+        "first/pool_amount.py": "PAID = 1.0",
+        "second/pool_amount.py": "PAID = 2.0",
+        "second/pool_paying.py": "import pool_amount\ndef paid(): return pool_amount.PAID",
+        "third/ool.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    with Workers(seconds=60.0) as workers:
+        assert call(workers, awkward, "warm") == "warm"
+        for folder in ("third", "second", "first"):
+            monkeypatch.syspath_prepend(tmp_path / folder)
+        paying = importlib.import_module("pool_paying")
+        importlib.import_module("ool")  # a part of a name is no name
+        _, modules = pack_function(partial(paying.paid, rewardkit))
+        assert modules == [("", str(tmp_path / "second"), b"")]
+        assert call(workers, paying.paid) == 1.0
 
 
 class Unprintable:
