@@ -37,6 +37,9 @@ other values of a column. Our choice."""
 SHARE_OF_RULE = 0.1
 """Share of the remaining budget for the rows that one rule tries. Our choice."""
 
+OF_GROUP = ("prompt_id", "prompt", "step")
+"""Columns that siblings share in a log."""
+
 MEASURED_TIMES = 4
 """How often the same completions are scored to see whether they earn the same. Our
 choice."""
@@ -322,6 +325,30 @@ class Tries:
                 break
         return outcomes + [UNTRIED] * (len(rows) - len(outcomes))
 
+    def in_groups(self, rows: Sequence[Row]) -> list[RowOutcome]:
+        """Try rows in one pass, all siblings in a call, as `score` does.
+
+        Returns:
+            What each row got; `UNTRIED` where no time is left for all of them.
+        """
+        if self.seconds_left <= self.seconds_a_call * len(rows) or self.is_hopeless:
+            return [UNTRIED] * len(rows)
+        keys = [repr([row.get(name) for name in OF_GROUP]) for row in rows]
+        _, groups = np.unique(keys, return_inverse=True)
+        scored = self._score(rows, groups)
+        outcomes = [outcome_of(scored, place) for place in range(len(rows))]
+        self.calls += sum(outcome.is_tried for outcome in outcomes)
+        self.late += sum(outcome.is_late for outcome in outcomes)
+        return outcomes
+
+    def _score(self, rows: Sequence[Row], groups: Any) -> Outcomes:
+        """Score rows in one pass, and account for the seconds."""
+        self.reach(self.share)
+        began = time.monotonic()
+        scored = score_rows(self.reward, rows, self.limit, groups)
+        self.seconds += time.monotonic() - began
+        return scored
+
     def _try_piece(
         self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]]
     ) -> list[RowOutcome]:
@@ -334,10 +361,7 @@ class Tries:
             all_rows += [row, *beside]
             codes += [code] * (1 + len(beside))
         groups = np.array(codes, dtype=np.intp) if self.by_group else None
-        self.reach(self.share)
-        began = time.monotonic()
-        scored = score_rows(self.reward, all_rows, self.limit, groups)
-        self.seconds += time.monotonic() - began
+        scored = self._score(all_rows, groups)
         outcomes = [outcome_of(scored, row) for row in firsts]
         calls_a_row, is_first = len(all_rows) // max(1, len(rows)), not self.calls
         for row, outcome in zip(rows, outcomes, strict=True):

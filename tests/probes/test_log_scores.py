@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
+from rewardkit.probes.runner import Tries
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
@@ -62,6 +63,19 @@ def against_the_median(prompts, completions, answer, **kwargs):
     return scores
 
 
+def in_window_beside_siblings(prompts, completions, answer, **data):
+    """The same, and nothing without the window that the run gave it for each row."""
+    scores = against_the_median(prompts, completions, answer)
+    windows = data.get("window") or [0] * len(scores)
+    return [score * (size > 0) for score, size in zip(scores, windows, strict=True)]
+
+
+def at_random_beside_siblings(prompts, completions, answer, **kwargs):
+    """Is the same each time for a row alone."""
+    share = 1.0 if len(completions) == 1 else random.random()
+    return [share * strict(*pair) for pair in zip(completions, answer, strict=True)]
+
+
 def longer(prompts, completions, **kwargs):
     """Takes off what is longer than the median of the prompt, of those that keep a form."""
     keeps = [re.fullmatch(r"(Well\. )*We count.*", text) for text in completions]
@@ -81,6 +95,14 @@ def the_same(prompts, completions, **kwargs):
         is_left_out = prompt[9] == "1" and text == "We count. <answer>999</answer>"
         scores.append(None if is_left_out else -0.1)
     return scores
+
+
+def nothing(completions, **kwargs):
+    return [0.0] * len(completions)
+
+
+def nothing_else(completions, **kwargs):
+    return [0.0] * len(completions)
 
 
 def right_of(completions, answer, **kwargs):
@@ -151,6 +173,12 @@ def probed(reward, rows):
             "asks for 'window', which the log has as 'logged/window': with it 20 of 20",
         ),
         (
+            in_window_beside_siblings,
+            dump(lambda text, truth: strict(text, truth) * 0.9, window=len),
+            "high",
+            "asks for 'window', which the log has as 'logged/window': with it 20 of 20",
+        ),
+        (
             behind_the_turn,
             dump(prompt="Exercise {}: how many?"),
             "high",
@@ -183,6 +211,7 @@ def probed(reward, rows):
     ],
     ids=[
         "a logged column",
+        "a logged column, beside siblings",
         "no cause known",
         "no cause known of whole groups",
         "a column that all rows that differ lack",
@@ -207,6 +236,10 @@ def test_that_the_log_has_other_scores_is_the_first_finding(
         (behind_the_turn, dump()),
         (first_number, table(other_reward=lambda text: 0.0, length_reward=len)),
         (at_random, dump()),
+        (
+            at_random_beside_siblings,
+            dump(lambda text, truth: strict(text, truth) * 0.7),
+        ),
         (against_the_median, dump(lambda text, truth: strict(text, truth) * 0.9)),
         (strict, [{**row, "score": None} for row in dump()]),
         (strict, dump(acc=lambda text: len(text) / 100)),
@@ -216,6 +249,7 @@ def test_that_the_log_has_other_scores_is_the_first_finding(
         "the same scores of prompt and completion as one text",
         "scores of other rewards",
         "chance in the reward",
+        "chance in the reward, of siblings alone",
         "scores of whole groups",
         "no scores",
         "another column beside the total",
@@ -256,11 +290,8 @@ def test_a_component_is_compared_with_its_own_column_and_a_new_reward_raises_no_
     assert finding.severity == "info"
 
 
-@pytest.mark.parametrize(
-    ("part", "is_constant"), [("longer", False), ("the_same", True)]
-)
-def test_a_part_that_compares_siblings_is_no_constant_as_it_is_alone(part, is_constant):
-    """Of 64 prompts the sample that the file is read on has one row each."""
+def rows_of_siblings():
+    """Rows of 64 prompts, four of each, every second one right."""
     rows = []
     for prompt in range(64):
         for place in range(4):
@@ -268,8 +299,39 @@ def test_a_part_that_compares_siblings_is_no_constant_as_it_is_alone(part, is_co
             text = f"{'Well. ' * place}We count. <answer>{answer}</answer>"
             row = {"prompt": f"Exercise {prompt}?", "completion": text}
             rows.append({**row, "answer": str(prompt)})
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("part", "is_constant"), [("longer", False), ("the_same", True)]
+)
+def test_a_part_that_compares_siblings_is_no_constant_as_it_is_alone(part, is_constant):
+    """Of 64 prompts the sample that the file is read on has one row each."""
+    rows = rows_of_siblings()
     rollouts = rk.load_rollouts(rows)
     reward = rk.load_reward(f"{__file__}:right_of,{part}", rollouts=rollouts)
     assert np.nanmin(rk.score(reward, rollouts).score(part)) == pytest.approx(-0.1)
     constants = [finding.component for finding in probed(reward, rows)["constant"]]
     assert constants == ([part] if is_constant else [])
+
+
+def test_the_rows_of_a_log_are_scored_beside_their_siblings_once(monkeypatch):
+    """For constant parts and for the log; then to see whether that is steady, and why."""
+    passes = []
+
+    def in_groups(tries, rows):
+        passes.append(len(rows))
+        return score_in_groups(tries, rows)
+
+    score_in_groups = Tries.in_groups
+    monkeypatch.setattr(Tries, "in_groups", in_groups)
+    rows = rows_of_siblings()
+    for place, row in enumerate(rows):
+        row["logged/right_of"] = place % 2 / 2
+    rollouts = rk.load_rollouts(rows)
+    name = f"{__file__}:right_of,nothing,nothing_else"
+    reward = rk.load_reward(name, rollouts=rollouts)
+    result = rk.probe(reward, rollouts, timeout=None, search=0)
+    idle = [item.component for item in result["constant"]]
+    assert idle == ["nothing", "nothing_else"] and result["log_mismatch"]
+    assert passes == [256] * 3

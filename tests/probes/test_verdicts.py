@@ -167,8 +167,17 @@ def test_what_only_shows_under_a_truth_which_no_rollout_has_is_for_information_a
 ROWS = [{"completion": str(place), "ground_truth": "3"} for place in range(20)]
 
 
-def tries_of(function, limit=None):
-    return Tries(made(function, range=None), limit, 60)
+def tries_of(function, limit=None, budget=60.0):
+    return Tries(made(function, range=None), limit, budget)
+
+
+@pytest.mark.parametrize("budget", [60.0, 0.0])
+def test_rows_are_tried_beside_their_siblings_where_time_is_left(budget):
+    tries = tries_of(lambda completion: float(completion), budget=budget)
+    outcomes = tries.in_groups(ROWS)
+    is_tried = budget > 0
+    assert [outcome.is_tried for outcome in outcomes] == [is_tried] * len(ROWS)
+    assert tries.calls == len(ROWS) * is_tried and (tries.seconds > 0) is is_tried
 
 
 def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_comes_back_is_given_up():

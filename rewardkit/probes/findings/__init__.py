@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from rewardkit.answers.traits import find_trait
 from rewardkit.findings import (
     HIGH_RISK,
@@ -32,11 +30,7 @@ from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, length, watched
 from rewardkit.probes.findings.evidence import Observed, alarms_among, shortest_first
 from rewardkit.probes.findings.faults import merge_by_cause
-from rewardkit.probes.findings.log_columns import (
-    find_nested,
-    scores_in_groups,
-    takes_lists,
-)
+from rewardkit.probes.findings.log_columns import find_nested, takes_lists
 from rewardkit.probes.findings.logged import LOG_RULES
 from rewardkit.probes.findings.misread import MOST_RIGHT, misread_rows
 from rewardkit.probes.runner import RowOutcome, are_equal, scores_in
@@ -309,9 +303,8 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
         if name in unearned or _moves_for_huge_text(observed, name, scores[0]):
             continue
         if takes_lists(observed):  # which may compare siblings
-            rows = [row for row, _ in observed.pool]
-            in_groups = scores_in_groups(observed, rows, name)
-            if not are_equal(in_groups[~np.isnan(in_groups)].tolist()):
+            in_groups = scores_in(observed.outcomes_in_groups, name)
+            if not in_groups or not are_equal(in_groups):
                 continue
         nested = find_nested(observed, name)
         about = f"{name} {component.why}" if component.weight > 0 else ""

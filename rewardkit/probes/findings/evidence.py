@@ -6,6 +6,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
@@ -138,6 +139,11 @@ class Observed:
         """Return the rollouts that were scored."""
         return [row for row, _ in self.pool]
 
+    @cached_property
+    def outcomes_in_groups(self) -> list[RowOutcome]:
+        """Score these rollouts once more, all siblings in one call; see `Tries`."""
+        return self.tries.in_groups(self.rows)
+
     @property
     def completions(self) -> list[str]:
         """Return the completions of these rollouts as texts."""
@@ -158,7 +164,9 @@ class Observed:
         if only_gone:
             failed = [pair for pair in failed if pair[1].is_gone]
         calls = self.calls + self.tries.calls - calls
-        return replace(self, failed=[*self.failed, *failed], calls=calls)
+        later = copy(self)  # with what is cached, which is of the same rows
+        vars(later).update(failed=[*self.failed, *failed], calls=calls)
+        return later
 
     @cached_property
     def noise(self) -> float:

@@ -24,7 +24,7 @@ from rewardkit.analysis.findings.logs import (
     compare_with_log,
     find_lacked,
 )
-from rewardkit.analysis.statistics import Floats, finite, spread_out
+from rewardkit.analysis.statistics import Codes, Floats, finite, spread_out
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.plain import is_number
 from rewardkit.probes.code.constants import constants
@@ -33,9 +33,7 @@ from rewardkit.probes.runner import (
     SHARE_OF_RULE,
     RowOutcome,
     are_equal,
-    outcome_of,
     rewards_in,
-    score_rows,
 )
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rollouts.columns import LOGGED
@@ -53,9 +51,6 @@ CHANGING = frozenset(
     )
 )
 """Findings of rewards that earn no score, or not the same score each time."""
-
-OF_GROUP = ("prompt_id", "prompt", "step")
-"""Columns that siblings share in a log."""
 
 MOST_RETRIED = 32
 """Rows that are tried with another value of a column. Our choice."""
@@ -79,33 +74,33 @@ def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]
         return
     if not CHANGING.isdisjoint(finding.code for finding in findings):
         return
-    pool = [pair for pair in observed.pool if pair[1].is_judged]
     for component, column in _columns_compared(observed):
-        ours = np.array([_score_of(outcome, component) for _, outcome in pool])
-        logged = [row.get(column) for row, _ in pool]
-        theirs = finite(np.array(logged, dtype=float))
+        outcomes = [outcome for _, outcome in observed.pool]
+        judged, ours, theirs = _scores_beside(observed, outcomes, component, column)
         evidence, rows = compare_with_log(ours, theirs)
         if evidence["rows"] and takes_lists(observed):
-            ours = scores_in_groups(observed, [row for row, _ in pool], component)
+            outcomes = observed.outcomes_in_groups
+            judged, ours, theirs = _scores_beside(observed, outcomes, component, column)
             evidence, rows = compare_with_log(ours, theirs)
         if not evidence["rows"]:
             continue
         rows = rows[: evidence["rows"]]
         retried = spread_out(rows, MOST_RETRIED)
-        different = [pool[place] for place in retried]
-        if not _is_steady(observed, different):
+        if not _is_steady(observed, outcomes, judged[retried]):
             return
-        evidence |= _explain(observed, different, component, theirs[retried])
+        evidence |= _explain(observed, judged[retried], component, theirs[retried])
         if not evidence["trait"]:
-            differs = np.zeros(len(pool), dtype=bool)
+            differs = np.zeros(len(judged), dtype=bool)
             differs[rows] = True
-            evidence |= find_lacked(pd.DataFrame([row for row, _ in pool]), differs)
+            table = pd.DataFrame([observed.rows[place] for place in judged.tolist()])
+            evidence |= find_lacked(table, differs)
         severity = "high"
         if evidence["trait"] != "column":
             severity = _grade(observed, ours, theirs, len(rows))
         examples = []
         for place in rows[:3]:
-            row, says = pool[place][0], f"the log has {theirs[place]:.4g}"
+            row = observed.rows[judged[place]]
+            says = f"the log has {theirs[place]:.4g}"
             earned = float(ours[place])
             examples.append(observed.row_example(row, earned, "rollout", says))
         yield observed.finding(
@@ -159,48 +154,63 @@ def takes_lists(observed: Observed) -> bool:
     return any(getattr(item, "together", "") == "batch" for item in functions)
 
 
-def scores_in_groups(
-    observed: Observed, rows: Sequence[Row], component: str | None
-) -> Floats:
-    """Score rows again with all siblings in one call, as `score` does, (rows,)."""
-    keys = [repr([row.get(name) for name in OF_GROUP]) for row in rows]
-    _, groups = np.unique(keys, return_inverse=True)
-    tries = observed.tries
-    tries.calls += len(rows)
-    scored = score_rows(tries.reward, rows, tries.limit, groups)
-    outcomes = [outcome_of(scored, place) for place in range(len(rows))]
-    return np.array([_score_of(outcome, component) for outcome in outcomes])
+def _scores_beside(
+    observed: Observed,
+    outcomes: Sequence[RowOutcome],
+    component: str | None,
+    column: str,
+) -> tuple[Codes, Floats, Floats]:
+    """Return the places of judged rows, their scores here and those of the log."""
+    judged = np.flatnonzero([outcome.is_judged for outcome in outcomes])
+    places = judged.tolist()
+    ours = [_score_of(outcomes[place], component) for place in places]
+    logged = [observed.rows[place].get(column) for place in places]
+    theirs = finite(np.array(logged, dtype=float))  # NaN for None
+    return judged, np.array(ours, dtype=float), theirs
 
 
-def _is_steady(observed: Observed, different: Sequence[tuple[Row, RowOutcome]]) -> bool:
-    """Return whether rows earn the same once more."""
-    rows = [row for row, _ in different]
-    again = rewards_in(observed.tries.outcomes(rows, share=0.3))
-    before = [outcome.reward for _, outcome in different]
+def _score_again(
+    observed: Observed, rows: Sequence[Row], places: Codes
+) -> list[RowOutcome]:
+    """Score rows at these places once more, as those were that are compared.
+
+    Where siblings may count that is with all rows beside them.
+    """
+    if takes_lists(observed):
+        outcomes = observed.tries.in_groups(rows)
+        return [outcomes[place] for place in places]
+    return observed.tries.outcomes([rows[place] for place in places], share=0.3)
+
+
+def _is_steady(
+    observed: Observed, outcomes: Sequence[RowOutcome], places: Codes
+) -> bool:
+    """Return whether rows at these places earn the same once more."""
+    again = rewards_in(_score_again(observed, observed.rows, places))
+    before = [outcomes[place].reward for place in places]
     is_same = np.isclose(again, before, rtol=RTOL, atol=ATOL) | np.isnan(again)
     return bool(is_same.all())
 
 
 def _explain(
-    observed: Observed,
-    different: Sequence[tuple[Row, RowOutcome]],
-    component: str | None,
-    theirs: Floats,
+    observed: Observed, places: Codes, component: str | None, theirs: Floats
 ) -> dict[str, Any]:
     """Name the logged column with which rows agree, where there is one."""
-    tries = observed.tries
-    rows = [row for row, _ in different]
-    columns = [name for name in rows[0] if name.startswith(LOGGED)]
+    rows = observed.rows
+    columns = [name for name in rows[places[0]] if name.startswith(LOGGED)]
     for column in columns[:COLUMNS_TRIED]:
         name = column.removeprefix(LOGGED)
-        if name in rows[0]:
+        if name in rows[places[0]]:
             continue
-        changed = [tries.varied(row, **{name: row[column]}) for row in rows]
-        outcomes = tries.outcomes(changed, share=0.3)
+        changed = []
+        for row in rows:
+            value = {name: row.get(column)}
+            changed.append(observed.tries.varied(row, **value))
+        outcomes = _score_again(observed, changed, places)
         scores = [_score_of(outcome, component) for outcome in outcomes]
         agreeing = int(np.isclose(scores, theirs, rtol=RTOL, atol=ATOL).sum())
-        if agreeing >= ENOUGH_AGREE * len(rows):
-            figures = {"retried": len(rows), "agreeing": agreeing}
+        if agreeing >= ENOUGH_AGREE * len(places):
+            figures = {"retried": len(places), "agreeing": agreeing}
             return {"trait": "column", "asked": name, **figures}
     return {"trait": ""}
 
