@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from rapidfuzz import fuzz
@@ -94,6 +94,11 @@ class Subject:
         """The right answer, where there is one."""
         assert self.answer is not None
         return self.answer
+
+    @cached_property
+    def stub(self) -> str | None:
+        """The right program with empty functions, see `write_stub`; None of others."""
+        return write_stub(self.right) if self.kind == "code" else None
 
     @property
     def empty_tags(self) -> str:
@@ -326,12 +331,12 @@ def write_stub(answer: str) -> str | None:
     program = CLEAR_MARKS["fence"](answer) or answer
     try:
         tree = ast.parse(program)
+        functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+        for function in functions:
+            function.body = [ast.Return(ast.Constant(None))]
+        stub = ast.unparse(ast.fix_missing_locations(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
-    for function in functions:
-        function.body = [ast.Return(ast.Constant(None))]
-    stub = ast.unparse(ast.fix_missing_locations(tree))
     return answer.replace(program, stub) if functions else None
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,10 @@ from rewardkit.answers.marks import find_marks
 from rewardkit.answers.misjudged import find_misjudged
 from rewardkit.answers.stated import states_truth
 from rewardkit.answers.truth_column import name_truth
-from rewardkit.strategies.strategy import wrong_answers
+from rewardkit.probes.subjects.drafts import with_format
+from rewardkit.probes.subjects.log import plain_subject
+from rewardkit.strategies import strategy
+from rewardkit.strategies.strategy import write_stub, wrong_answers
 from rewardkit.strategies.values import truth_like
 
 OF_TRUTHS = [
@@ -249,6 +253,29 @@ def test_other_answers_are_kept_only_where_neither_is_a_part_of_the_other():
     }
     of_formula = wrong_answers(r"\frac{1}{2}", "mathematics", others=others)
     assert "3^x" in of_formula and not {"Rome", r"\frac{1}{2}"} & {*of_formula}
+
+
+def test_a_program_is_emptied_once_for_all_formats(monkeypatch):
+    answers = []
+
+    def written(answer):
+        answers.append(answer)
+        return write_stub(answer)
+
+    monkeypatch.setattr(strategy, "write_stub", written)
+    program = "def double(n):\n    return 2 * n"
+    row = {"completion": program, "prompt": "?"}
+    draft = replace(plain_subject(row), answer=program, kind="code", wrong=("pass",))
+    for name in ("bare", "fence"):
+        subject = with_format(draft, Format(name, opening=f"{name}:\n"))
+        assert subject.baseline == f"{name}:\ndef double(n):\n    return None"
+    assert answers == [program]
+
+
+def test_a_program_that_is_nested_too_deeply_has_no_stub():
+    table = " + ".join(["a"] * 2000)  # behind the function, which would be emptied
+    assert write_stub(f"def double(n):\n    return {table}")
+    assert write_stub(f"def double(n):\n    return 2 * n\n\nb = {table}") is None
 
 
 LIKE = [

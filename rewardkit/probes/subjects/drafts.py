@@ -41,7 +41,6 @@ from rewardkit.strategies.strategy import (
     Completion,
     Subject,
     nearest_answer,
-    write_stub,
     wrong_answers,
 )
 
@@ -155,13 +154,12 @@ def with_format(draft: Subject, option: Format) -> Subject:
     A mark or unit that the right answer brings along is not written twice. The wrong
     program is the right one with empty functions, as a checker asks for their names.
     """
-    stub = write_stub(draft.right) if draft.kind == "code" else None
     option = option.without_doubles(draft.right)
     return replace(
         draft,
         format=option,
         reference=option.write(draft.right),
-        baseline=option.write(stub or draft.wrong[0]),
+        baseline=option.write(draft.stub or draft.wrong[0]),
     )
 
 
