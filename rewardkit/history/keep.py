@@ -16,6 +16,7 @@ from rewardkit.history.runs_folder import (
     ABOUT,
     FORMAT,
     KEPT_RUNS,
+    NUMBER,
     SCORED,
     data_path,
     date_after,
@@ -24,7 +25,9 @@ from rewardkit.history.runs_folder import (
     read_abouts,
     read_json,
     scoring_names,
+    take_number,
     write_json,
+    write_numbers,
     written_in,
 )
 from rewardkit.history.versions import keep_version
@@ -100,8 +103,16 @@ def _keep_in(
     results = scores.table[names]
     name = fingerprint([version.fingerprint, data, table_hash(results)])
     target = place / SCORED / name
+    write_numbers(place)
     abouts = read_abouts(place)
     unfinished = scores.run.get(UNFINISHED, {}).get("rollouts", "")
+    others = [item for item in abouts if item[0] != target]
+    continued = []
+    for item in others:
+        is_same = item[1]["version"] == version.name
+        is_same &= item[1].get(UNFINISHED) == (unfinished or data)
+        if is_same and item[1]["rows"] <= len(scores):
+            continued.append(item)
     if not target.exists():
         about: Record = {
             "format": FORMAT,
@@ -118,14 +129,18 @@ def _keep_in(
         table = to_arrow(results, {**scores.record, DATA_HASH: data})
         with folder_beside(target.parent) as temporary:
             _write_table(table, temporary / SAVED_SCORES)
+            numbers = [item[NUMBER] for _, item in continued]
+            if not numbers:  # as late as can be, as one that is taken stays taken
+                numbers = [take_number(place, version.name, abouts)]
+            about[NUMBER] = min(numbers)
             write_json(temporary / ABOUT, about)
             put_in_place(temporary, target)  # or another process has kept the same
     run = Run(target, version, read_json(target / ABOUT), version.name)
-    others = [item for item in abouts if item[0] != target]
-    before = _take_unfinished(run, others, unfinished or data)
+    _remove(continued, run, others)
     notes = ""
     all_tags: dict[str, None] = {}
-    for entry in (*before, run.about, {"note": note, "tags": tags}):
+    continued_abouts = [about for _, about in continued]
+    for entry in (*continued_abouts, run.about, {"note": note, "tags": tags}):
         notes = _add_note(notes, entry["note"])
         all_tags |= dict.fromkeys(entry["tags"])
     figures = {**run.about["figures"], **figures}
@@ -133,27 +148,19 @@ def _keep_in(
     return replace(run, name=scoring_names(read_abouts(place))[target])
 
 
-def _take_unfinished(
-    run: Run, others: Sequence[tuple[Path, Record]], rollouts: str
-) -> list[Record]:
-    """Remove the interrupted runs that this run continues; return their records.
-
-    They are those of its version on some of the rollouts with this hash.
-    """
-    gone = []
-    for path, about in others:
-        is_same = about["version"] == run.version.name
-        is_same &= about.get(UNFINISHED) == rollouts
-        if is_same and about["rows"] <= run.about["rows"]:
-            shutil.rmtree(path)
-            gone.append(about)
+def _remove(
+    continued: Sequence[tuple[Path, Record]],
+    run: Run,
+    others: Sequence[tuple[Path, Record]],
+) -> None:
+    """Remove the interrupted runs that a run continues."""
     used = {run.about["data"]}
-    used |= {about["data"] for _, about in others if about not in gone}
-    for about in gone:
+    used |= {about["data"] for path, about in others if (path, about) not in continued}
+    for path, about in continued:
+        shutil.rmtree(path)
         if about["data"] not in used:
             place = run.folder.parents[1]
             data_path(place, about["data"]).unlink(missing_ok=True)
-    return gone
 
 
 def _add_note(before: str, note: str) -> str:

@@ -15,7 +15,7 @@ from rewardkit.history.parts import holds_scores, load_named
 from rewardkit.history.runs_folder import (
     ABOUT,
     data_path,
-    is_version_name,
+    is_scoring_name,
     write_json,
     written_in,
 )
@@ -39,8 +39,8 @@ class Run(HasPage):
         folder: ``runs/scored/ID``.
         version: The definition.
         about: What ``about.json`` says: format, version, data (the hash of the
-            rollouts), source (where they were read from), rows, date, note, tags,
-            figures.
+            rollouts), source (where they were read from), rows, number (of the
+            scorings of the version), date, note, tags, figures.
         name: What it alone is called: "v3", or "v3.1" where version 3 was scored on
             several rollouts.
     """
@@ -218,7 +218,7 @@ def _lines_of(files: Mapping[str, bytes], name: str) -> list[str]:
 
 def check_tag(tag: str) -> None:
     """Raise an InputError where a tag is empty, or called like a version."""
-    if not tag or is_version_name(tag):
+    if not tag or is_scoring_name(tag):
         raise InputError(f"{tag!r} is no tag, as versions are called so; give a word")
 
 

@@ -28,6 +28,7 @@ from rewardkit.history.runs_folder import (
     read_abouts,
     read_json,
     scoring_names,
+    write_numbers,
     written_in,
 )
 from rewardkit.history.versions import Version, read_versions
@@ -203,6 +204,7 @@ class Runs(HasPage, Sequence[Run]):
         remaining = [run for run in self.items if run not in gone]
         data_in_use = {run.about["data"] for run in remaining}
         with written_in(self.folder):
+            write_numbers(self.folder)
             for run in gone:
                 shutil.rmtree(run.folder)
             if version.name not in [run.version.name for run in remaining]:

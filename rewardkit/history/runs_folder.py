@@ -16,7 +16,7 @@ import secrets
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -38,8 +38,19 @@ LABEL = "label"
 SCORED, DATA, VERSIONS = "scored", "data", "versions"
 
 
+NUMBER = "number"
+"""What the record of a scoring has as its number among those of its version."""
+NUMBERS = "scorings"
+"""The folder of a version with an empty file for each number that was given."""
+
+
 def is_version_name(name: str) -> bool:
-    """Return whether a name is that of a version or of a scoring: "v3" or "v3.1"."""
+    """Return whether a name is that of a version, as "v3" is."""
+    return re.fullmatch(r"v\d+", name) is not None
+
+
+def is_scoring_name(name: str) -> bool:
+    """Return whether a name is what a scoring is called, as "v3.1" or "v3" is."""
     return re.fullmatch(r"v\d+(\.\d+)?", name) is not None
 
 
@@ -150,14 +161,60 @@ def data_path(folder: Path, data: str) -> Path:
 def read_abouts(folder: Path) -> list[tuple[Path, Record]]:
     """Return the folder and the record of each scoring, newest first.
 
-    One that cannot be read is left out, with a warning.
+    One that cannot be read is left out, with a warning. Those that were kept without a
+    number have the next ones, by date.
     """
+    abouts = _read_as_written(folder)
+    highest: Counter[str] = Counter()
+    for _, about in abouts:
+        version = about["version"]
+        highest[version] = max(highest[version], about.get(NUMBER, 0))
+    for _, about in reversed(abouts):
+        if NUMBER not in about:
+            highest[about["version"]] += 1
+            about[NUMBER] = highest[about["version"]]
+    return abouts
+
+
+def _read_as_written(folder: Path) -> list[tuple[Path, Record]]:
+    """Return the folder and the record of each scoring, newest first."""
     abouts = []
     for path in (folder / SCORED).glob(f"[!.]*/{ABOUT}"):
         about = read_or_warn(path)
         if about is not None:
             abouts.append((path.parent, about))
     return sorted(abouts, key=lambda item: (item[1]["date"], item[0]), reverse=True)
+
+
+def write_numbers(folder: Path) -> None:
+    """Write the numbers of scorings that were kept without one into their records."""
+    without = {path for path, about in _read_as_written(folder) if NUMBER not in about}
+    for path, about in read_abouts(folder) if without else ():
+        version = folder / VERSIONS / about["version"]
+        if path in without and version.is_dir():
+            write_json(path / ABOUT, about)
+            (version / NUMBERS).mkdir(exist_ok=True)
+            (version / NUMBERS / str(about[NUMBER])).touch()
+
+
+def take_number(
+    folder: Path, version: str, abouts: Sequence[tuple[Path, Plain]]
+) -> int:
+    """Return a number for a scoring of a version; no other scoring ever gets it.
+
+    Its file stays when the scoring is deleted, and only one process can make it.
+    `abouts` is what `read_abouts` gives.
+    """
+    place = folder / VERSIONS / version / NUMBERS
+    place.mkdir(exist_ok=True)
+    given = [int(path.name) for path in place.iterdir() if path.name.isdecimal()]
+    given += [about[NUMBER] for _, about in abouts if about["version"] == version]
+    number = max(given, default=0)
+    while True:
+        number += 1
+        with suppress(FileExistsError):
+            (place / str(number)).touch(exist_ok=False)
+            return number
 
 
 def find_scored(name: str | Path, folder: Path) -> Path | None:
@@ -180,7 +237,7 @@ def find_scored(name: str | Path, folder: Path) -> Path | None:
         if name in names_here:
             return path
         names += names_here
-    if is_version_name(name):
+    if is_scoring_name(name):
         path = folder / VERSIONS / name / ABOUT
         if path.exists():
             read_json(path)  # says why, where it cannot be read
@@ -194,18 +251,16 @@ def find_scored(name: str | Path, folder: Path) -> Path | None:
 def scoring_names(abouts: Sequence[tuple[Path, Plain]]) -> dict[Path, str]:
     """Return what each scoring alone is called, by its folder.
 
-    The name of its version, as in "v3"; of a version that was scored on several
-    rollouts "v3.1" for the first of them that is kept.
+    The name of its version with its number, as in "v3.1"; "v3" where the first scoring
+    of a version is the only one.
 
     Args:
         abouts: of `read_abouts`.
     """
     counts = Counter(about["version"] for _, about in abouts)
-    numbers: Counter[str] = Counter()
     names = {}
-    for path, about in reversed(abouts):
-        version = about["version"]
-        numbers[version] += 1
-        is_alone = counts[version] == 1
-        names[path] = version if is_alone else f"{version}.{numbers[version]}"
+    for path, about in abouts:
+        version, number = about["version"], about[NUMBER]
+        is_alone = counts[version] == 1 and number == 1
+        names[path] = version if is_alone else f"{version}.{number}"
     return names

@@ -133,8 +133,32 @@ def test_each_scoring_of_a_version_has_a_name_by_which_it_is_tagged_compared_and
     assert run("runs delete v1.3 --yes").stdout == "v1.3 is deleted (1 run)\n"
     assert rk.runs().names == ["v1", "v1.2", "v2", "v1.1", "old"]
     assert len(os.listdir("runs/data")) == 2
+    shutil.copytree("runs/versions/v1", "runs/versions/v1.2")  # no name of a version
     rk.runs().delete("v1")
     assert rk.runs().names == ["v2"]
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+def test_a_name_of_a_scoring_that_was_deleted_is_given_to_no_other_one(is_older):
+    """An older rewardkit wrote no numbers; there the names told the order of dates."""
+    for count in (12, 8, 4):
+        scored(count=count).keep()
+    if is_older:
+        shutil.rmtree("runs/versions/v1/scorings")
+        for path in Path("runs/scored").glob("*/about.json"):
+            about = json.loads(path.read_bytes())
+            del about["number"]
+            path.write_text(json.dumps(about))
+    before = rk.runs()
+    assert [item.name for item in before] == ["v1.3", "v1.2", "v1.1"]
+    assert run("runs delete v1.1 --yes").exit_code == 0
+    refused("runs delete v1.1 --yes", "there is no run 'v1.1'")
+    before["v1.2"].tag("middle")
+    assert run("runs delete v1.3 --yes").exit_code == 0
+    assert [item.name for item in rk.runs()] == ["v1.2"]
+    assert len(rk.load_scores("v1.2")) == len(rk.load_scores("v1")) == 8
+    assert scored(count=4).keep().name == "v1.4"
+    assert [item.name for item in rk.runs()] == ["v1.4", "v1.2"]
 
 
 def test_a_version_whose_scoring_is_gone_is_restored_and_deleted():
@@ -652,6 +676,7 @@ def test_an_interrupted_scoring_is_gone_on_with(here, to, caplog):
     if to == "--keep":
         (kept,) = record("runs")["runs"]
         assert not kept["unfinished"]
+        assert kept["name"] == "v1"  # and no second scoring
         assert (kept["note"], kept["tags"]) == ("stopped; done", ["t"])
         assert len(os.listdir("runs/data")) == 1
     refused_by = rk.load_reward("my.py").reweigh({"short": 0.9})
