@@ -3,6 +3,7 @@
 import json
 import linecache
 import re
+import runpy
 import subprocess
 import sys
 from functools import partial
@@ -202,13 +203,29 @@ def test_a_function_is_copied_with_its_whole_file(kind, tmp_path):
 def test_the_reward_of_a_copied_file_goes_unless_the_file_reads_it(
     more, count, tmp_path
 ):
-    source = FILE.format("HALF = 0.5\ndef f(completion):\n    return HALF") + more
+    body = "HALF = 0.5\ndef f(completion):\n    return HALF\n# as it was"
+    source = FILE.format(body) + more
     original = written(tmp_path, source).reweigh({"f": 0.25})
     exported = rk.export(original, to="trl", path=tmp_path / "exported.py")
     for path in (rk.save_reward(original, tmp_path / "saved.py"), exported.path):
         text = path.read_text()
         assert (text.count("rk.Reward("), text.count("HALF")) == (count, 2), text
+        assert ("# as it was" in text) == (count == 2)
     assert rk.load_reward(str(tmp_path / "saved.py"))(completion="x").reward == 0.125
+
+
+@pytest.mark.parametrize(("name", "count"), [("reward", 1), ("graded", 2)])
+def test_each_name_that_a_copied_file_exports_is_in_the_saved_one(
+    name, count, tmp_path
+):
+    source = FILE.format(
+        f"__all__ = ['f']\n__all__ += [{name!r}]\ndef f(completion):\n    return 1.0"
+    )
+    original = written(tmp_path, source.replace("reward =", f"{name} ="))
+    path = rk.save_reward(original.reweigh({"f": 0.25}), tmp_path / "saved.py")
+    assert path.read_text().count("rk.Reward(") == count
+    names = runpy.run_path(str(path))
+    assert {*names["__all__"]} <= {*names}
 
 
 def test_what_is_imported_from_beside_the_file_can_be_saved_beside_it_only(tmp_path):

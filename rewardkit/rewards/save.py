@@ -141,6 +141,7 @@ class DefinitionWriter:
     ) -> None:
         self.folder = folder
         self.private = private
+        self.reserved = reserved
         self.imports = {"import rewardkit as rk"}
         self.top = ""  # the file that stands at the top
         self.bound: Mapping[str, Any] = {}  # what it has under its names
@@ -224,7 +225,7 @@ class DefinitionWriter:
                     or _definition(value) not in self.written
                 ):
                     rewards.append(name)
-            source = without_statements(source, rewards)
+            source = without_statements(source, rewards, self.reserved)
         clash = any(
             self.names.get(name, value) is not value
             for name, value in source.names.items()

@@ -109,10 +109,13 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
     return name, Source(file=path.name, text=text.rstrip() + "\n", names=names)
 
 
-def without_statements(source: Source, names: Collection[str]) -> Source:
+def without_statements(
+    source: Source, names: Collection[str], bound_again: Collection[str] = ()
+) -> Source:
     """Return a source without the statements that bind these names, and do only that.
 
-    A name that the code reads, or binds in another way too, stays.
+    Comments right above go along. A name that the code reads, or binds in another way
+    too, stays; so does one in `__all__` that is not `bound_again` behind the source.
     """
     tree = ast.parse(source.text)
     bound: dict[str, ast.stmt] = {}
@@ -123,6 +126,13 @@ def without_statements(source: Source, names: Collection[str]) -> Source:
             case ast.AnnAssign(target=ast.Name(id=name)) if name in names:
                 bound[name] = statement
     used = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    for statement in tree.body:
+        nodes = list(ast.walk(statement))
+        if any(isinstance(node, ast.Name) and node.id == "__all__" for node in nodes):
+            public = {
+                str(node.value) for node in nodes if isinstance(node, ast.Constant)
+            }
+            used.update(public.difference(bound_again))
     lines = source.text.split("\n")
     gone = {}
     for name, statement in bound.items():
@@ -130,7 +140,11 @@ def without_statements(source: Source, names: Collection[str]) -> Source:
         of_others = [x for x in tree.body if x is not statement and x.lineno <= last]
         is_alone = all((x.end_lineno or 0) < statement.lineno for x in of_others)
         if used[name] == 1 and is_alone:
-            gone[name] = range(statement.lineno - 1, last)
+            end_before = max((x.end_lineno or 0 for x in of_others), default=0)
+            first = statement.lineno - 1
+            while first > end_before and lines[first - 1].startswith("#"):
+                first -= 1
+            gone[name] = range(first, last)
     if not gone:
         return source
     dropped = set(chain(*gone.values()))
