@@ -8,6 +8,7 @@ import trainer_logs as made
 from trainer_logs import values
 
 import rewardkit as rk
+from rewardkit.rollouts import join
 
 LOG = [{"prompt": "a", "completion": "c"}]
 QUESTIONS = [{"question": "5+5?", "answer": "10"}, {"question": "2+2?", "answer": "4"}]
@@ -46,6 +47,40 @@ def test_objects_of_a_prompt_that_stands_twice_keep_the_keys_in_which_they_agree
     rollouts = rk.load_rollouts(log, join=data)
     assert values(rollouts, "extra_info") == [None, infos[2]]
     assert "differ in extra_info: left missing" in rollouts.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "infos",
+    [
+        [{"level": 3, "hint": None}, {"level": 3}],
+        [{"level": 3}, {"level": 3, "hint": None}],
+    ],
+    ids=["in the second", "in the first"],
+)
+def test_a_key_that_one_of_the_objects_lacks_is_none_in_which_they_agree(infos):
+    log = [{"prompt": "a", "completion": "c"}]
+    rollouts = rk.load_rollouts(log, join=rows("a", "a", extra_info=infos))
+    assert [*values(rollouts, "extra_info")[0]] == ["level"]
+    assert "differ in extra_info['hint']: left out" in rollouts.warnings[0]
+
+
+def test_what_a_join_compares_is_read_once(monkeypatch):
+    """The prompt of an error, and objects only of rows that lack one."""
+    keys_of, texts = join._keys, []
+
+    def keys(value, on):
+        texts.append(value)
+        return keys_of(value, on)
+
+    monkeypatch.setattr(join, "_keys", keys)
+    with pytest.raises(rk.RolloutsError, match="no row of the rollouts matches"):
+        rk.load_rollouts(LOG, join=QUESTIONS)
+    assert texts.count("a") == 2  # to match, and to show the most like it
+    monkeypatch.setattr(join, "_shared_part", None)
+    log = [{"prompt": "a", "completion": "c", "extra_info": {"level": 2}}]
+    infos = [{"level": 3}, {"level": 4}]
+    rollouts = rk.load_rollouts(log, join=rows("a", "a", extra_info=infos))
+    assert values(rollouts, "extra_info") == [{"level": 2}]
 
 
 def test_rows_that_match_nothing_are_counted_and_stay_without_a_truth(train, caplog):

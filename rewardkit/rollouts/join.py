@@ -7,8 +7,8 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product, takewhile
-from operator import eq
+from itertools import chain, product
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -176,9 +176,11 @@ def _describe_unmatched(value: Any, cells: Sequence[Any], on: str) -> str:
     """Show a value beside the most like of a data set, from where they differ."""
     alike = f"the rollouts have {preview(value)}, the data set {preview(cells[0])}"
     longest = LEAST_ALIKE - 1
+    our_keys = dict.fromkeys(_keys(value, on)[:2])
     for cell in cells[:MOST_COMPARED]:
-        for ours, theirs in product(_keys(value, on)[:2], _keys(cell, on)[:2]):
-            same = len(list(takewhile(bool, map(eq, ours, theirs))))
+        their_keys = dict.fromkeys(_keys(cell, on)[:2])
+        for ours, theirs in product(our_keys, their_keys):
+            same = len(commonprefix([ours, theirs]))  # noqa: RUF071  (texts, not paths)
             if same > longest:
                 longest = same
                 alike = (
@@ -273,11 +275,12 @@ def _fill(
         value = values[0]
         is_missing = cells[row] is None
         if any(other != value for other in values):
-            shared = _shared_part(values) if may_cut else {}
-            if is_missing and shared:
+            shared = _shared_part(values) if is_missing and may_cut else {}
+            if shared:
                 cells[row] = shared
                 cut += 1
-                keys |= dict.fromkeys(key for key in value if key not in shared)
+                all_keys = chain.from_iterable(values)
+                keys |= dict.fromkeys(key for key in all_keys if key not in shared)
             else:
                 ambiguous += is_missing
         elif is_missing:
@@ -288,13 +291,17 @@ def _fill(
 
 
 def _shared_part(values: Sequence[Any]) -> dict[str, Any]:
-    """Return the keys in which objects agree, {} where one is no object."""
+    """Return the keys in which objects agree, {} where one is no object.
+
+    A key that one of them lacks is none of these, also where the others have None.
+    """
     first, *others = values
     if not all(isinstance(value, Mapping) for value in values):
         return {}
     shared = dict(first)
     for other in others:
-        shared = {key: shared[key] for key in shared if other.get(key) == shared[key]}
+        keys = [key for key in shared if key in other and other[key] == shared[key]]
+        shared = {key: shared[key] for key in keys}
     return shared
 
 
