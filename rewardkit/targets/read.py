@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -204,12 +205,15 @@ def _find_lacking_key(trial: ReadingTrial, how: Chooser) -> str:
     """Return what it reads in an object and no row has, "" where that decides nothing.
 
     Where all rows get the same, the scores of the log differ, and a value of that key
-    changes what they get.
+    changes what they get. What asks a model is not called for that.
     """
     agreement = trial.agreement(how.rows)
     is_other = agreement is not None and agreement <= DIFFERS
     if not is_other or not trial.works or trial.tells_apart:
         return ""
+    if _asks_model(trial.reading.adapter.called):
+        return ""
+    allowance = Allowance(how.limit.seconds)  # of all keys and values
     for name in OBJECT_COLUMNS:
         objects = [row.get(name) or {} for row in how.rows]
         are_objects = all(isinstance(item, Mapping) for item in objects)
@@ -217,18 +221,28 @@ def _find_lacking_key(trial: ReadingTrial, how: Chooser) -> str:
             continue
         for key, _ in keys_read(trial.reading.adapter.called, name):
             is_lacking = not any(key in item for item in objects)
-            if is_lacking and _decides(trial, how, name, key):
+            if is_lacking and _decides(trial, how, name, key, allowance):
                 return f"{name}[{key!r}]"
     return ""
 
 
-def _decides(trial: ReadingTrial, how: Chooser, name: str, key: str) -> bool:
+def _asks_model(function: Any) -> bool:
+    """Return whether a function asks a model, or something that its code names does."""
+    values = [function]
+    if inspect.isfunction(function) or inspect.ismethod(function):
+        used = inspect.getclosurevars(function)
+        values += [*used.globals.values(), *used.nonlocals.values()]
+    return any(getattr(value, "asks_model", False) for value in values)
+
+
+def _decides(
+    trial: ReadingTrial, how: Chooser, name: str, key: str, allowance: Allowance
+) -> bool:
     """Return whether rows get something else with a value under a key."""
     for value in VALUES_TRIED:
         rows = []
         for row in how.rows:
             rows.append({**row, name: {**(row.get(name) or {}), key: value}})
-        allowance = Allowance(how.limit.seconds)
         other = try_reading(trial.target, trial.reading, rows, how.limit, allowance)
         if trial.differs(other):
             return True

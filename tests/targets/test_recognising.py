@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
+from rewardkit.targets import read
 from rewardkit.targets.target import run_async
+from rewardkit.targets.trial import try_reading
 
 FOUND = """
 import asyncio, collections, dataclasses, random
@@ -468,8 +470,17 @@ def test_where_a_form_that_names_suggest_fails_on_all_rows_another_one_is_taken(
     assert "a guess" not in chosen.origin
 
 
-def test_a_key_that_no_row_has_is_told_where_the_scores_of_the_log_need_it(load):
+def test_a_key_that_no_row_has_is_told_where_the_scores_of_the_log_need_it(
+    load, monkeypatch
+):
     """Of a run whose tools are scored outside of the data set and the dump."""
+    allowances = []
+
+    def tried(target, reading, rows, limit, allowance):
+        allowances.append(allowance)
+        return try_reading(target, reading, rows, limit, allowance)
+
+    monkeypatch.setattr(read, "try_reading", tried)
     source = """
         def f(data_source, solution_str, ground_truth, extra_info=None):
             info = extra_info or {}
@@ -482,10 +493,31 @@ def test_a_key_that_no_row_has_is_told_where_the_scores_of_the_log_need_it(load)
         rk.RewardError, match=r"reads extra_info\['tools'\], which no row"
     ):
         load(source, rollouts=rows)
+    assert len(allowances) > 1 and {*map(id, allowances)} == {id(allowances[0])}
     one_has_it = [{**rows[0], "extra_info": {"tools": [0]}}, *rows[1:]]
     as_in_the_log = [{**row, "score": 0} for row in rows]
     for others in (one_has_it, as_in_the_log):
         assert load(source, rollouts=others).names
+
+
+def test_a_function_that_asks_a_model_is_not_called_for_keys_that_no_row_has(load):
+    source = """
+        class Judge:
+            asks_model = True
+
+            def __call__(self, text):
+                return 0.0
+
+        judge = Judge()
+
+        def f(data_source, solution_str, ground_truth, extra_info=None):
+            return extra_info.get("tools", 0) + judge(solution_str)
+    """
+    row = {"completion": "a", "ground_truth": "a", "data_source": "web"}
+    rows = [{**row, "extra_info": {"at": at}, "score": at / 4} for at in range(4)]
+    assert load(source, rollouts=rows).names
+    with pytest.raises(rk.RewardError, match=r"reads extra_info\['tools'\]"):
+        load(source.replace("True", "False"), rollouts=rows)
 
 
 NUMBER = "def f(data_source, solution_str, ground_truth, extra_info=None): return"
