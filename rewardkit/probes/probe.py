@@ -313,8 +313,7 @@ def _probe_answers(
     if plan.search and "search" in plan.families:
         notes += explain_unsearched(observed)
         before = tries.calls, len(tries.failed)
-        limits = {"calls": plan.search, "seed": plan.seed}
-        findings += exploits.find(observed, findings, **limits)
+        findings += exploits.find(observed, findings, calls=plan.search, seed=plan.seed)
         observed = observed.since(*before)
     tries.reach(SEARCHED)
     if "judge" in plan.families:

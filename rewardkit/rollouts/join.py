@@ -27,7 +27,7 @@ OF_SCORES = (*RESULT_PREFIXES, "logged/")
 """Beginnings of names of scores, which are left out of a join, too."""
 
 
-LEAST_ALIKE = 16
+ALIKE_CHARACTERS = 16
 """Characters from which two prompts that begin alike are compared. Our choice."""
 
 MOST_COMPARED = 1_000
@@ -175,7 +175,7 @@ def join_columns(
 def _describe_unmatched(value: Any, cells: Sequence[Any], on: str) -> str:
     """Show a value beside the most like of a data set, from where they differ."""
     alike = f"the rollouts have {preview(value)}, the data set {preview(cells[0])}"
-    longest = LEAST_ALIKE - 1
+    longest = ALIKE_CHARACTERS - 1
     our_keys = dict.fromkeys(_keys(value, on)[:2])
     for cell in cells[:MOST_COMPARED]:
         their_keys = dict.fromkeys(_keys(cell, on)[:2])
@@ -184,7 +184,7 @@ def _describe_unmatched(value: Any, cells: Sequence[Any], on: str) -> str:
             if same > longest:
                 longest = same
                 alike = (
-                    f"after {ours[same - LEAST_ALIKE : same]!r} the rollouts have "
+                    f"after {ours[same - ALIKE_CHARACTERS : same]!r} the rollouts have "
                     f"{preview(ours[same:])}, the data set {preview(theirs[same:])}"
                 )
     return alike

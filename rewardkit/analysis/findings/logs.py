@@ -30,7 +30,7 @@ ATOL = 1e-6
 """For sums that come near 0. Our choice."""
 SEVERE_MISMATCH = 0.01
 """Share of differing rows from which a mismatch is of high severity. Our choice."""
-CHANCE = 0.001
+CHANCE_OF_LACKING = 0.001
 """Chance with which rows lack a column that no finding is made of. Our choice."""
 RESULT_KEY = re.compile(r"rk\.targets\.adapter\.Key\(('[^']*'|\"[^\"]*\")")
 """Description of a component that is a number under a key of a function's result."""
@@ -101,7 +101,7 @@ def find_lacked(table: pd.DataFrame, differs: Mask) -> dict[str, Any]:
     """
     for name in table.columns:
         is_missing = table[name].isna().to_numpy()
-        is_chance = is_missing.mean() ** differs.sum() > CHANCE
+        is_chance = is_missing.mean() ** differs.sum() > CHANCE_OF_LACKING
         if is_missing[differs].all() and not is_chance:
             if not str(name).startswith(OF_SCORES):
                 count = int(is_missing.sum())

@@ -21,9 +21,7 @@ from typing import Any, NamedTuple
 from rewardkit.answers.formats import THINKING
 from rewardkit.answers.kinds import kind_of
 from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
-from rewardkit.answers.misjudged import (
-    are_many,
-)
+from rewardkit.answers.misjudged import are_many
 from rewardkit.answers.stated import NUMBER, answers_truth
 from rewardkit.errors import preview
 from rewardkit.findings import Finding, Findings, rule, severity_of
