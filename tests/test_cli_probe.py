@@ -166,30 +166,30 @@ def test_the_findings_to_accept_can_be_named_and_those_of_a_run_are_counted_too(
     by_step = {item["code"]: item for item in record(f"monitor {log}")["findings"]}
     at_once = record(f"diagnose {log}")["findings"]
     names = [(item["code"], item["component"]) for item in at_once]
-    assert ("phantom", "short") in names and "task_falls" in by_step
+    assert ("dominant", "exact") in names and "task_falls" in by_step
 
     def accepted():
         entries = json.loads((folder / "known.json").read_text())["accepted"]
         return {item["finding"] for item in entries}
 
-    named = "--finding phantom:short --finding task_falls"
+    named = "--finding dominant:exact --finding task_falls"
     assert record(f"diagnose {log} {line} {named}")["accepted"] == 2
-    assert accepted() == {"phantom/short", "task_falls"}
+    assert accepted() == {"dominant/exact", "task_falls"}
     left = record(f"diagnose {log} --baseline known.json")
     told = [*left["findings"], *left["monitor"]["findings"]]
     marked = {item["code"] for item in told if item.get("accepted")}
-    assert marked == {"phantom", "task_falls"}
-    for wrong in ("phantom:exact", "fantom"):
+    assert marked == {"dominant", "task_falls"}
+    for wrong in ("dominant:short", "dominance"):
         refused(f"diagnose {log} {line} --finding {wrong}", f"--finding {wrong}: no al")
-    refused(f"diagnose {log} --finding phantom", "--finding is for --accept")
-    renewed = "--accept 'for a month' --until 2099-01-31 --finding phantom"
+    refused(f"diagnose {log} --finding dominant", "--finding is for --accept")
+    renewed = "--accept 'for a month' --until 2099-01-31 --finding dominant"
     again = record(f"diagnose {log} --baseline known.json {renewed}")
     assert again["accepted"] == 1
     reasons = {item["code"]: item["accepted"] for item in again["findings"]}
-    assert reasons["phantom"] == "for a month"
+    assert reasons["dominant"] == "for a month"
     entries = json.loads((folder / "known.json").read_text())["accepted"]
     days = {item["finding"]: item.get("until") for item in entries}
-    assert days == {"phantom/short": "2099-01-31", "task_falls": None}
+    assert days == {"dominant/exact": "2099-01-31", "task_falls": None}
     text = run(f"diagnose {log} {line}").stdout
     alarms = {item["code"] for item in told if item["severity"] != "info"}
     assert alarms == {key.partition("/")[0] for key in accepted()}
