@@ -27,6 +27,7 @@ from rewardkit.analysis.statistics import (
     spread_out,
     within,
 )
+from rewardkit.analysis.statistics.pairs import marks_of
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
@@ -223,6 +224,11 @@ class RewardedRows:
         generator = np.random.default_rng([self.bootstrap.seed, total])
         is_drawn = generator.random(total) < MOST_PAIRED_ROWS / len(self)
         return np.flatnonzero(is_drawn[self.groups])
+
+    @cached_property
+    def conversation_marks(self) -> Floats:
+        """Return a number for what each of the `few` rows says, turn by turn."""
+        return marks_of(self.context.conversations(self.few))
 
     @cached_property
     def varies(self) -> bool:

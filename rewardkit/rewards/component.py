@@ -36,7 +36,7 @@ def _read_signature(function: Any) -> inspect.Signature:
 
 
 class ColumnName(str):
-    """The column that a parameter takes, as its annotation: no name of Python's."""
+    """The column that a parameter takes, as its annotation: it may be no identifier."""
 
 
 @dataclass(frozen=True)

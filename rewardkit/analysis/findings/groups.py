@@ -284,8 +284,8 @@ def collapsed_outputs(
     """Find siblings that are the same text, turn by turn."""
     if view.is_judged.sum() < 2 or not view.varies:
         return
-    marks = marks_of(view.context.conversations(view.few))
-    equal, pairs = count_ties(marks, view.groups[view.few], total=len(view.owner))
+    marks, groups = view.conversation_marks, view.groups[view.few]
+    equal, pairs = count_ties(marks, groups, total=len(view.owner))
     if not pairs.sum() or equal.sum() < identical_pairs * pairs.sum():
         return
     yield finding(
@@ -317,7 +317,7 @@ def unsteady(
         return
     rows = np.arange(len(view))[view.few]
     table = view.context.table.iloc[rows]
-    texts = view.context.conversations(rows)
+    texts = list(map(str, view.conversation_marks.tolist()))
     for name in {*view.reward.needs} & {*table.columns}:
         if name in ("completion", "messages") or name.startswith(LOGGED):
             continue
