@@ -1,4 +1,4 @@
-"""MonitorCallback: a trainer that watches what it records, and stops where told to."""
+"""MonitorCallback: judge a run while it trains, and stop the trainer on an alarm."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ NEEDS_TRANSFORMERS = (
     "'reward-workbench[trainers]'"
 )
 LONGEST_ALARM = 600
-"""Characters of the line that is printed. Our choice."""
+"""Characters of the printed line. Our choice."""
 
 
 class MonitorCallback:
-    """A callback of transformers' trainers, and so of TRL's, that watches the run.
+    """A callback for the trainers of transformers and TRL that watches the run.
 
-    Every so many steps it reads the folder that the trainer's reward is recorded in,
-    judges the run as `rk.monitor` does, and prints a line where the verdict is a new
-    one. Until two steps are recorded it waits. With several processes the first one
-    reads, and all of them do what it says.
+    Every `every` steps it reads the folder in which the reward is recorded, judges the
+    run as `rk.monitor` does, and prints a line if the verdict has changed. It waits
+    until two steps are recorded. In distributed training the first process judges, and
+    all processes follow its verdict.
 
-    An instance is a `transformers.TrainerCallback`: transformers is imported when the
-    first one is made.
+    An instance is a `transformers.TrainerCallback`: the first instance imports
+    transformers.
 
     Args:
-        folder: What `record=` of the reward is given.
-        every: Steps of the trainer from one look to the next, from 1.
-        stop: Whether training ends, after the step, where the verdict is "stop".
-        **options: Of `rk.monitor`, such as `label` or `primary`.
+        folder: The folder that the reward is given as `record=`.
+        every: Trainer steps between two looks, at least 1.
+        stop: Whether the verdict "stop" ends training after the current step.
+        **options: Options of `rk.monitor`, such as `label` or `primary`.
 
     Raises:
-        InputError: `every` is no whole number from 1; later, what `rk.monitor` raises.
-        ModuleNotFoundError: There is no transformers.
+        InputError: `every` is not a whole number of at least 1. Later looks raise what
+            `rk.monitor` raises.
+        ModuleNotFoundError: transformers is not installed.
 
     Example::
 
@@ -48,7 +49,7 @@ class MonitorCallback:
     """
 
     def __new__(cls, *_: Any, **__: Any) -> MonitorCallback:
-        """Make it a callback of transformers, which answers to every other event."""
+        """Create an instance that inherits the other events from TrainerCallback."""
         try:
             from transformers import TrainerCallback
         except ModuleNotFoundError as error:
@@ -69,7 +70,7 @@ class MonitorCallback:
         self.cache, self.reader = FileCache(), CompletionReader()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Look at the run every so many steps; return what the trainer is to do."""
+        """Judge the run every `every` steps; return the trainer's `control`."""
         if state.global_step % self.every:
             return control
         if state.is_world_process_zero:
@@ -86,7 +87,7 @@ class MonitorCallback:
         return control
 
     def _look(self) -> Monitor | None:
-        """Judge what is recorded; None where it has no two steps or no news."""
+        """Judge the recorded run; None if it has no news or fewer than two steps."""
         if not self.cache.has_news(self.folder):
             return None
         try:
@@ -99,7 +100,7 @@ class MonitorCallback:
 
 
 def _as_first_process(verdict: str | None) -> str | None:
-    """Return what the first process says; if it stopped alone, the rest would wait."""
+    """Return the first process's verdict, so that all processes stop together."""
     from accelerate.utils import broadcast_object_list
 
     shared: list[str | None] = broadcast_object_list([verdict])

@@ -1,4 +1,4 @@
-"""Causes: what rises, and what completions do, where the task falls."""
+"""Causes of a fall of the task: figures that rise with it, and completions."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from rewardkit.monitoring.windows import WindowFigure
 from rewardkit.rollouts.columns import RIGHT_NAME
 
 EXPLAINS = 0.5
-"""Share of a fall of the task that what completions do has to explain. Our choice."""
+"""Share of a fall of the task that a feature has to explain. Our choice."""
 LEAST_RISE = 1.2
-"""Times its mean before, to which a number beside the scores rises. Our choice."""
+"""Least mean after a rise, as a multiple of the mean before. Our choice."""
 RISES_NAMED = 2
-"""Numbers that are said to rise at the same step. Our choice."""
+"""Figures that a finding names as rising at the same step. Our choice."""
 
 
-def other_figures(timeline: Timeline) -> Mapping[str, WindowFigure]:
-    """Return the figures of numbers that are no scores: errors, lengths, cuts."""
+def _other_figures(timeline: Timeline) -> Mapping[str, WindowFigure]:
+    """Return the figures of numbers that are not scores: errors, lengths, cuts."""
     view = timeline.view
-    columns = {**view.context.columns}
+    columns = dict(view.context.columns)
     for name in view.names:
         if name not in view.paid_names and not RIGHT_NAME.fullmatch(name):
             columns[name] = view.scores[name]
@@ -41,35 +41,38 @@ def other_figures(timeline: Timeline) -> Mapping[str, WindowFigure]:
     return {**figures, timeline.length_name: timeline.lengths}
 
 
-def rises_beside(timeline: Timeline, change: Shift) -> list[tuple[str, float, float]]:
-    """Return numbers that rise at the step of a change, each from what to what.
+def find_rises(timeline: Timeline, change: Shift) -> list[tuple[str, float, float]]:
+    """Find figures that rise at the step of a change, as (name, before, after).
 
-    Those that rise most, in standard errors, lengths only where nothing else does.
-    Of a dip, they fall behind it.
+    The largest rise in standard errors comes first. The length is left out if another
+    figure rises too. If the change is a dip, a figure has to fall again after it.
     """
-    is_dip = change.ending[1] < len(timeline.windows)
-    rises: list[tuple[float, tuple[str, float, float]]] = []
-    for name, figure in other_figures(timeline).items():
+    total = len(timeline.windows)
+    is_dip = change.ending[1] < total
+    recovery = replace(change, reference=(change.ending[1], total))
+    rises: list[tuple[float, str, float, float]] = []
+    for name, figure in _other_figures(timeline).items():
         z = difference(figure, change)
         if is_dip:
-            rest = (change.ending[1], len(timeline.windows))
-            z = min(z, difference(figure, replace(change, reference=rest)))
-        elif z > LEAST_Z:
-            rise = find_change(figure, timeline.windows, 1)
-            is_same = rise is not None and _overlap(rise.interval, change.interval)
-            z = z if is_same else 0.0
+            z = min(z, difference(figure, recovery))
         before, after = change.means(figure)
-        if z > LEAST_Z and after >= LEAST_RISE * abs(before):
-            rises.append((-z, (name, before, after)))
+        if z <= LEAST_Z or after < LEAST_RISE * abs(before):
+            continue
+        rise = None if is_dip else find_change(figure, timeline.windows, 1)
+        if is_dip or (rise and _overlap(rise.interval, change.interval)):
+            rises.append((-z, name, before, after))
     if len(rises) > 1:
-        rises = [item for item in rises if item[1][0] != timeline.length_name]
-    return [rise for _, rise in sorted(rises)[:RISES_NAMED]]
+        rises = [rise for rise in rises if rise[1] != timeline.length_name]
+    return [rise[1:] for rise in sorted(rises)[:RISES_NAMED]]
 
 
-def steps_of_dip(
+def find_dip_steps(
     timeline: Timeline, values: Floats, fall: Shift
 ) -> tuple[float, float]:
-    """Return the first and the last step that are nearer to a dip than before."""
+    """Return the first and last step of a dip.
+
+    They are the steps whose mean is nearer to the dip's than to the mean before.
+    """
     table = pd.DataFrame({"step": timeline.view.context.steps, "value": values})
     means = table.groupby("step")["value"].mean()
     is_low = (means < (fall.before + fall.after) / 2).to_numpy()
@@ -89,30 +92,33 @@ def steps_of_dip(
     return float(steps[first]), float(steps[last])
 
 
-def lost_by(timeline: Timeline, change: Shift) -> str:
-    """Return what completions do by which most of a fall of the task is lost.
+def explain_loss(timeline: Timeline, change: Shift) -> str:
+    """Describe the completions that explain most of a fall of the task, or return "".
 
-    That grows over the fall, and is seldom right; "" where there is none.
+    Their share grows over the fall, and fewer of them than of the others are right.
     """
     if timeline.task is None:
         return ""
     task = timeline.task.scores[timeline.rows_read]
     at_end = timeline.windows_read.rows_in(change.ending) & ~np.isnan(task)
-    most, words = EXPLAINS, ""
+    largest, words = EXPLAINS, ""
     for feature in timeline.features:
-        sides = [(feature.does, feature.rows)]
+        if feature.is_wording:
+            continue
+        descriptions = [(feature.does, feature.rows)]
         if feature.does_not:
-            sides.append((feature.does_not, 1 - feature.rows))
-        for does, rows in sides:
-            has_it = at_end & (rows == 1)
+            descriptions.append((feature.does_not, 1 - feature.rows))
+        for description, rows in descriptions:
+            has_feature = at_end & (rows == 1)
             others = at_end & (rows == 0)
-            if feature.is_wording or not has_it.any() or not others.any():
+            if not has_feature.any() or not others.any():
                 continue
             before, after = change.means(timeline.windows_read.figure(rows))
-            gap = float(task[others].mean() - task[has_it].mean())
-            share = (after - before) * gap / -change.size
-            if after - before >= LEAST_FEATURE_GROWTH and share > most:
-                most, words = share, does
+            growth = after - before
+            gap = float(task[others].mean() - task[has_feature].mean())
+            share = growth * gap / -change.size
+            if growth >= LEAST_FEATURE_GROWTH and share > largest:
+                largest, words = share, description
     return words
 
 

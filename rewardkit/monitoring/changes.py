@@ -1,4 +1,4 @@
-"""Changes of a figure over a run: from what to what, and since which step."""
+"""Changes of a figure over a run: the means before and after, and the onset."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from rewardkit.monitoring.windows import Stretches, WindowFigure, Windows
 from rewardkit.plain import Record
 
 LEAST_Z = 4.5
-"""Standard errors of a change that is told. Our choice.
+"""Least standard errors of a reported change. Our choice.
 
-The largest of all pairs of stretches of 25 windows stays below it in 99 of 100 runs
-that do not change.
+In 99 of 100 runs of 25 windows without a change, no pair of stretches reaches it.
 """
 FEWEST_STRETCH_GROUPS = 8
-"""Groups of a stretch of which a mean says something. Our choice."""
+"""Fewest groups of a stretch whose mean is compared. Our choice."""
 FEWEST_TO_TELL = 4 * FEWEST_STRETCH_GROUPS
-"""Groups of a run under which "nothing was found" says little. Our choice."""
+"""Fewest groups of a run whose verdict can be "healthy". Our choice."""
 HEALED = 0.5
-"""Share of a change that has to be left in its last third. Our choice."""
+"""Share of a change that must remain in the last third of its stretch. Our choice."""
 SMALLEST_GAP = 1e-12
-"""Differences of means up to this are rounding errors."""
+"""Smaller differences of means are rounding errors."""
 SMALLEST_VARIANCE = 1e-24
 WITHIN_TWO_ERRORS = 3.84
 """The 95 % point of chi squared with one degree of freedom."""
@@ -32,12 +31,12 @@ WITHIN_TWO_ERRORS = 3.84
 
 @dataclass(frozen=True)
 class Shift:
-    """A change of a figure that lasts until the end of the run, or of a dip.
+    """A change of a figure that lasts until the end of the run, or a dip.
 
-    `before` and `after` are its means in two stretches of windows, each from its first
-    to behind its last, of which the second ends the run or the dip; `z` is their
-    difference in standard errors. `since` is the step at which it began, between the
-    steps of `interval` (95 %).
+    `before` and `after` are the means of two stretches of windows, `reference` and
+    `ending`, each a half-open range. `ending` ends with the run or the dip. `z` is the
+    difference in standard errors. The change began at step `since`; `interval` is the
+    95 % interval of that step.
     """
 
     before: float
@@ -50,14 +49,14 @@ class Shift:
 
     @property
     def size(self) -> float:
-        """Return by how much it changed."""
+        """Return the difference of the means."""
         return self.after - self.before
 
     @property
     def fall(self) -> float:
-        """Return the loss as a share of what was there before, 0 to 1.
+        """Return the loss as a share of the mean before, 0 to 1.
 
-        NaN where there was nothing before.
+        NaN if the mean before is not positive.
         """
         if self.before <= 0:
             return math.nan
@@ -65,7 +64,7 @@ class Shift:
 
     @property
     def evidence(self) -> Record:
-        """Return it as the evidence of a finding."""
+        """Return the change as the evidence of a finding."""
         return {
             "value": self.size,
             "before": self.before,
@@ -83,21 +82,21 @@ class Shift:
 def find_change(
     figure: WindowFigure, windows: Windows, way: int, *, least: float = 0.0
 ) -> Shift | None:
-    """Find a change that lasts to the end, or None.
+    """Find the change that lasts to the end of the run, or return None.
 
-    Of all pairs of a stretch and a later one that ends the run the pair is taken that
-    differs most, in standard errors. A change that is gone in the last third of its
-    stretch does not last.
+    Compare each stretch with each later stretch that ends the run, and take the pair
+    with the largest difference in standard errors. A change that has healed in the last
+    third of its stretch does not count.
 
     Args:
-        figure: the means.
-        windows: of the same run.
+        figure: Means by window.
+        windows: Windows of the same run.
         way: 1 for a rise, -1 for a fall.
-        least: the least change that counts.
+        least: Least difference of the means.
     """
     total = len(figure)
-    firsts, lasts = np.triu_indices(total)  # each stretch: from a window to behind one
-    lasts = lasts + 1
+    firsts, lasts = np.triu_indices(total)
+    lasts = lasts + 1  # stretches are half-open ranges of windows
     references = figure.stretches(firsts, lasts)
     starts = np.arange(1, total)[:, None]
     endings = figure.stretches(starts, np.full_like(starts, total))
@@ -128,18 +127,18 @@ def find_change(
 
 
 def find_dip(figure: WindowFigure, windows: Windows, least: float) -> Shift | None:
-    """Find a fall that heals; None where there is none.
+    """Find a fall that heals, or return None.
 
-    Of all stretches inside the run that one is taken that is most below both what comes
-    before it and what comes behind it, in standard errors.
+    Take the stretch inside the run that is furthest below both the windows before it
+    and those after it, in standard errors.
 
     Args:
-        figure: the means.
-        windows: of the same run.
-        least: the least fall that counts, from either side.
+        figure: Means by window.
+        windows: Windows of the same run.
+        least: Least depth below either side.
     """
     total = len(figure)
-    firsts, lasts = np.triu_indices(total - 1, k=1)  # of windows 1 to total - 2
+    firsts, lasts = np.triu_indices(total - 1, k=1)  # half-open ranges
     if not len(firsts):
         return None
     inside = figure.stretches(firsts, lasts)
@@ -166,7 +165,7 @@ def find_dip(figure: WindowFigure, windows: Windows, least: float) -> Shift | No
 
 
 def difference(figure: WindowFigure, change: Shift) -> float:
-    """Return how much another figure changes, in standard errors."""
+    """Return how much a figure differs between two stretches, in standard errors."""
     (first, behind), (start, stop) = change.reference, change.ending
     before = figure.stretches(np.array([first]), np.array([behind]))
     after = figure.stretches(np.array([start]), np.array([stop]))
@@ -174,10 +173,11 @@ def difference(figure: WindowFigure, change: Shift) -> float:
 
 
 def change_of_run(figure: WindowFigure, change: Shift) -> tuple[float, float]:
-    """Return the mean of the run's first windows, and by how much its end differs.
+    """Return the mean of the run's first windows, and the difference at the end.
 
-    A figure that was odd for a while comes back to what it was at first. The first
-    windows are those with groups enough, the end is the later half of the change's.
+    A figure that was odd for a while returns to its first mean. The first windows are
+    the fewest with `FEWEST_STRETCH_GROUPS` groups; the end is the later half of the
+    change's ending.
     """
     groups = np.cumsum(figure.counts)
     last = int(np.searchsorted(groups, FEWEST_STRETCH_GROUPS)) + 1
@@ -187,11 +187,10 @@ def change_of_run(figure: WindowFigure, change: Shift) -> tuple[float, float]:
 
 
 def _differences(first: Stretches, second: Stretches) -> Floats:
-    """Return differences of means in standard errors, 0 of too few groups.
+    """Return the differences of means in standard errors, 0 if groups are too few.
 
-    Each of the first ones is held against each of the second ones, if these are rows.
-
-    The t value of few groups is brought to the normal scale (Wallace 1959).
+    The arrays of both stretches broadcast. The t value of few groups is converted to
+    the normal scale (Wallace 1959).
     """
     is_enough = np.minimum(first.counts, second.counts) >= FEWEST_STRETCH_GROUPS
     gap = np.where(is_enough, second.means - first.means, 0.0)
@@ -200,10 +199,10 @@ def _differences(first: Stretches, second: Stretches) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         pooled = (first.squares + second.squares) / freedom
         pooled = pooled * (1 / first.counts + 1 / second.counts)
-        # the larger one: a stretch of equal groups says little of another's spread
+        # the larger estimate: a stretch without spread says little of the other's
         variance = np.fmax(pooled, first.errors**2 + second.errors**2)
-        # of no spread at all, the largest that so many groups can say
-        odds = np.log1p(gap * gap / np.fmax(variance, SMALLEST_VARIANCE) / freedom)
+        variance = np.fmax(variance, SMALLEST_VARIANCE)
+        odds = np.log1p(gap * gap / variance / freedom)
     scale = 1 - 3 / (4 * freedom)
     return np.asarray(np.sign(gap) * np.sqrt(freedom * odds) * scale, dtype=float)
 
@@ -211,11 +210,11 @@ def _differences(first: Stretches, second: Stretches) -> Floats:
 def _find_onset(
     figure: WindowFigure, windows: Windows, first: int
 ) -> tuple[float, tuple[float, float]]:
-    """Return the step at which a figure leaves its level, and the steps around it.
+    """Return the step at which a figure leaves its level, and its 95 % interval.
 
-    Least squares of a level, a straight way and another level, from window `first` on:
-    the first step behind half way from the last one at the level to the next one in the
-    log.
+    Fit a level, a straight line and another level by least squares, from window
+    `first` on. The onset is half way between the last step at the first level and the
+    next step of the log, rounded up.
     """
     means, counts = figure.means[first:], figure.counts[first:]
     places = np.flatnonzero(counts > 0)
@@ -246,7 +245,7 @@ def _find_onset(
 
 
 def _misfit(means: Floats, counts: Floats, rise: Floats) -> float:
-    """Return the weighted squares of a line through `rise` that are left."""
+    """Return the weighted sum of squared residuals of a regression on `rise`."""
     table = np.column_stack([1 - rise, rise]) * np.sqrt(counts)[:, None]
     target = means * np.sqrt(counts)
     solution = np.linalg.lstsq(table, target, rcond=None)[0]

@@ -1,4 +1,4 @@
-"""Features: what completions do that a policy could do more of, or less."""
+"""Features of completions whose share may change during training."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from rewardkit.answers.wordings import both_ends, find_wordings
 from rewardkit.monitoring.readings import ATTACKS, CompletionReading
 
 LEAST_FEATURE_SHARE = 0.02
-"""Share of the rows of a watched form or wording. Our choice."""
+"""Least share of the rows that show a watched form or wording. Our choice."""
 SHORTEST_COPIED = 12
-"""Characters of a prompt that no completion repeats by chance. Our choice."""
+"""Least characters of a prompt whose repetition is a copy. Our choice."""
 LONG, SHORT = 0.9, 0.1
-"""Quantiles of the first lengths from which a completion is long or short."""
+"""Quantiles of the early lengths beyond which a completion is long or short."""
 LEAST_LONGER = 1.2
-"""Times the median length that a long completion has at least. Our choice."""
+"""Least length of a long completion, in median lengths. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """Something that completions do.
+    """A feature that some completions have.
 
-    `does` and `does_not` say it of completions ("are empty", "are not empty"); without
-    the second, that fewer do it says nothing. `rows`
-    are 1 where one does it, else 0, (rows,). `is_wording` marks texts of the policy.
+    `does` and `does_not` complete the sentence "completions that ..." ("are empty",
+    "are not empty"). If `does_not` is "", only a growing share is of interest. `rows`
+    are 1 for completions with the feature, else 0, (rows,). `is_wording` marks words
+    and signs of the policy.
     """
 
     does: str
@@ -43,10 +44,10 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class StepTexts:
-    """The completions that are read, (rows,) each, and what each does by itself.
+    """The completions that are read, and the reading of each, all (rows,).
 
-    `conversations` are the completions with all their turns. `is_early` marks those of
-    the first steps, which lengths are compared with.
+    `conversations` are the completions with all their turns. `is_early` marks the rows
+    of the first steps, the baseline of lengths. `is_cut` marks truncated ones.
     """
 
     prompts: Sequence[str]
@@ -59,19 +60,19 @@ class StepTexts:
 
     @cached_property
     def statements(self) -> Sequence[Statement]:
-        """Return what they state as answers."""
+        """Return the answer that each completion states."""
         return [reading.statement for reading in self.readings]
 
 
 def read_features(texts: StepTexts) -> list[Feature]:
-    """Return what the completions do, what a person can name best first."""
+    """Return the features of the completions, the easiest to name first."""
     return [*_conduct(texts), *_lengths(texts), *_forms(texts), *_wordings(texts)]
 
 
 def _conduct(texts: StepTexts) -> Iterable[Feature]:
-    """Yield what is suspicious in itself: nothing written, no answer, several ..."""
-    readings, statements = texts.readings, texts.statements
-    is_marked = np.array([statement.is_marked for statement in statements])
+    """Yield features that are suspicious in themselves, such as an empty text."""
+    readings = texts.readings
+    is_marked = np.array([statement.is_marked for statement in texts.statements])
     rows: dict[tuple[str, str], Iterable[bool]] = {
         ("are empty", "are not empty"): [reading.is_empty for reading in readings]
     }
@@ -92,7 +93,7 @@ def _conduct(texts: StepTexts) -> Iterable[Feature]:
     ]
     rows["have the text of a sibling", "differ from all siblings"] = same_texts(texts)
     rows["give the same answer whatever the prompt", "answer their prompt"] = (
-        _fixed_answers(texts, statements)
+        _fixed_answers(texts)
     )
     rows["are cut at the limit", "end by themselves"] = texts.is_cut
     for place, attack in enumerate(ATTACKS):
@@ -103,24 +104,25 @@ def _conduct(texts: StepTexts) -> Iterable[Feature]:
 
 
 def same_texts(texts: StepTexts) -> list[bool]:
-    """Return which rows have the text of a sibling."""
+    """Return for each row whether a sibling has the same text."""
     pairs = list(zip(texts.groups.tolist(), texts.conversations, strict=True))
     counts = Counter(pairs)
     return [counts[pair] > 1 for pair in pairs]
 
 
-def _fixed_answers(texts: StepTexts, statements: Sequence[Statement]) -> list[bool]:
-    """Return which rows state the answer that is stated on most prompts.
+def _fixed_answers(texts: StepTexts) -> list[bool]:
+    """Return for each row whether it states the answer of the most prompts.
 
-    A line such as "Confidence: high" is none, nor is a whole text.
+    A line such as "Confidence: high" is not an answer, nor is a whole text.
     """
     prompts: dict[str, set[int]] = {}
     answers = []
-    for group, statement in zip(texts.groups.tolist(), statements, strict=True):
+    for group, statement in zip(texts.groups.tolist(), texts.statements, strict=True):
         is_stated = statement.is_marked or statement.mark in ("number", UNCLOSED)
-        answers.append(statement.answer if is_stated else "")
-        if answers[-1]:
-            prompts.setdefault(answers[-1], set()).add(group)
+        answer = statement.answer if is_stated else ""
+        answers.append(answer)
+        if answer:
+            prompts.setdefault(answer, set()).add(group)
     if not prompts:
         return [False] * len(answers)
     most = max(prompts, key=lambda answer: len(prompts[answer]))
@@ -128,7 +130,7 @@ def _fixed_answers(texts: StepTexts, statements: Sequence[Statement]) -> list[bo
 
 
 def _lengths(texts: StepTexts) -> Iterable[Feature]:
-    """Yield what is long, and what is short, beside the completions of the start."""
+    """Yield long and short completions, compared with those of the first steps."""
     lengths = np.array([len(text) for text in texts.completions], dtype=float)
     early = lengths[texts.is_early]
     if not len(early):
@@ -149,7 +151,7 @@ def _lengths(texts: StepTexts) -> Iterable[Feature]:
 
 
 def _forms(texts: StepTexts) -> Iterable[Feature]:
-    """Yield the marks that completions have, and forms made of several."""
+    """Yield the marks of completions, and combinations of marks."""
     least = max(1.0, LEAST_FEATURE_SHARE * len(texts.completions))
     marks = [dict.fromkeys(MARK.findall(text)) for text in texts.completions]
     for mark, count in Counter(chain.from_iterable(marks)).items():
@@ -168,7 +170,7 @@ def _forms(texts: StepTexts) -> Iterable[Feature]:
 
 
 def _wordings(texts: StepTexts) -> Iterable[Feature]:
-    """Yield words, signs and pairs of them whose share differs most over the run."""
+    """Yield words, signs and pairs of them whose share changes most over the run."""
     ends = list(map(both_ends, texts.completions))
     least = max(1.0, LEAST_FEATURE_SHARE * len(ends))
     for wording, rows in find_wordings(ends, texts.is_early, least).items():

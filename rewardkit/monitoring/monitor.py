@@ -1,4 +1,4 @@
-"""monitor(): what a run over its steps has come to, since when, and who pays."""
+"""monitor(): judge a run over its steps, find what changed, when and why."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.parts import make_views, prepare_scores
+from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_whole_number
 from rewardkit.findings import (
     NOT_DECIDED,
@@ -60,17 +61,17 @@ from rewardkit.scoring.scores import Scores
 
 VERDICT_OF_SEVERITY = {"high": "stop", "warn": "watch", "info": "healthy"}
 """Worst severity of a finding -> verdict."""
-STEPS_OF_A_RUN = 2
+FEWEST_RUN_STEPS = 2
 ALARMS_SHOWN = 3
 """Alarms on the first page. Our choice."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Monitor(AcceptsFindings, HasPage):
-    """A run over its steps: a verdict, findings with the step since when, who pays.
+    """The verdict on a run, with findings that say since which step they hold.
 
-    `timelines` hold the figures by window of steps, one a part of a route; `notes` say
-    what could not be told. `source` is the name or path of what was read, "" where
+    `timelines` hold the figures by window of steps, one per part of a route. `notes`
+    say what could not be decided. `source` is the name or path of the log, "" if
     objects were given.
     """
 
@@ -88,11 +89,11 @@ class Monitor(AcceptsFindings, HasPage):
 
     @property
     def verdict(self) -> str:
-        """Return "healthy", "watch" or "stop"; "not decided" where too little is known.
+        """Return "healthy", "watch", "stop" or "not decided".
 
-        That is where nothing says what the task is, of too few groups, or where the
-        task ends far below its start and that may be chance. A run with an alarm that
-        is accepted is to be watched at least.
+        A run without alarms is "not decided" if its task is not known, its groups are
+        too few, or the task ends far below its start, even if that may be chance. A run
+        with an accepted alarm is at best "watch".
         """
         verdict = VERDICT_OF_SEVERITY[self.worst or "info"]
         if verdict == "healthy" and self.accepted:
@@ -107,7 +108,7 @@ class Monitor(AcceptsFindings, HasPage):
 
     @property
     def since(self) -> float | None:
-        """Return the step since when the worst finding holds; None where none does."""
+        """Return the step at which the worst alarm began, None without alarms."""
         alarms = self.alarms
         return alarms[0].evidence["since"] if alarms else None
 
@@ -122,7 +123,7 @@ class Monitor(AcceptsFindings, HasPage):
     def newly_paid(self) -> Sequence[NewlyPaid]:
         """Return the features that grew, are paid and do not go with the task."""
         features = [timeline.newly_paid for timeline in self.timelines]
-        return list(chain(*features))
+        return list(chain.from_iterable(features))
 
     @property
     def cases(self) -> list[Record]:
@@ -131,7 +132,7 @@ class Monitor(AcceptsFindings, HasPage):
 
     @property
     def table(self) -> pd.DataFrame:
-        """Return the figures: one row a part, window and figure.
+        """Return the figures, one row per part, figure and window.
 
         Columns: first_step, last_step, figure, mean, error (standard error over
         groups), groups.
@@ -155,10 +156,10 @@ class Monitor(AcceptsFindings, HasPage):
 
     @property
     def weights(self) -> dict[str, dict[str, float]]:
-        """Return the weight of each component, and its share of the advantage.
+        """Return the weight of each component and its share of the advantage.
 
-        ``weight`` as declared or read from the log; ``at_start`` and ``at_end`` are its
-        shares of the squared advantage in the first and the last window.
+        ``weight`` is declared or read from the log. ``at_start`` and ``at_end`` are the
+        shares of the squared advantage in the first and last window.
         """
         weights = {}
         for timeline in self.timelines:
@@ -172,7 +173,7 @@ class Monitor(AcceptsFindings, HasPage):
         return weights
 
     def record(self) -> Record:
-        """Return it as plain data."""
+        """Return the monitor as plain data."""
         newly_paid = []
         for timeline in self.timelines:
             for item in timeline.newly_paid:
@@ -205,7 +206,7 @@ class Monitor(AcceptsFindings, HasPage):
 
     @property
     def sentence(self) -> str:
-        """Say in one sentence what the run has come to."""
+        """Summarise the run in one sentence."""
         if self.alarms:
             return self.alarms[0].statement
         if self.accepted:
@@ -303,25 +304,25 @@ class Monitor(AcceptsFindings, HasPage):
 
     @cached_property
     def _tried_gates(self) -> list[TriedGate]:
-        """Return the gate that closes what is newly paid most, of each part."""
+        """Return for each part the gate against its first newly paid feature."""
         trials = [try_gate(self.scores, timeline) for timeline in self.timelines]
         return [trial for trial in trials if trial is not None]
 
     def _remedies(self, source: str) -> list[str]:
-        """Return a sentence on each gate that was tried."""
+        """Describe each gate that was tried."""
         return [trial.sentence(source) for trial in self._tried_gates]
 
 
 def read_scores(
     source: Any, *, weights: Mapping[str, float] | None = None, **reading: Any
 ) -> Scores:
-    """Return the scores of a run: scored ones, a folder of them, or those of a log.
+    """Return the scores of a run, from Scores, a folder of scores, or a log.
 
     Args:
-        source: Scores, a folder or file of `rewardkit score -o`, or what
-            `load_rollouts` takes.
-        weights: of the scores of a log, as `recorded` takes them.
-        **reading: options of `load_rollouts`.
+        source: Scores, a folder or file of `rewardkit score -o`, or a source of
+            `load_rollouts`.
+        weights: Weights of the scores of a log, as `recorded` takes them.
+        **reading: Options of `load_rollouts`.
     """
     if isinstance(source, Scores):
         return source
@@ -343,24 +344,25 @@ def monitor(
     seed: int = 0,
     reader: CompletionReader | None = None,
 ) -> Monitor:
-    """Say what a run over its steps has come to, since when, and who pays.
+    """Judge a run over its steps: is it healthy, what changed, when, and what pays.
 
-    An alarm needs evidence that the task is lost, or that the reward rises by something
-    else: see `monitoring/README.md`.
+    An alarm needs evidence that the task is lost, or that something else raises the
+    reward: see `monitoring/README.md`.
 
     Args:
         source: Scores, a folder of them, or a log with steps.
-        label: A trusted column of two values that says which completions are right.
-        primary: The component that is the task, where nothing says it better.
+        label: A trusted column of two values, whether completions are right.
+        primary: The component that measures the task, if no better evidence exists.
         training: Settings of the trainer, as `Training.of` takes them.
-        weights: Of the scores of a log, by name.
-        windows: Windows that the steps are cut into, at most.
+        weights: Weights of the scores of a log, by name.
+        windows: Most windows that the steps are divided into, at least 2.
         baseline: Accepted findings, or a file of them.
-        seed: Of the bootstrap.
-        reader: One that has read completions of the run at an earlier look.
+        seed: Seed of the bootstrap.
+        reader: A reader that remembers completions of earlier looks.
 
     Raises:
-        InputError: The source has no steps, or one only; no such column or component.
+        InputError: The source has fewer than two steps, or lacks the column or
+            component.
     """
     check_label(label)
     check_whole_number("seed", seed, 0)
@@ -380,14 +382,7 @@ def monitor(
     views = make_views(scores, training=settings, label=label, seed=seed)
     timelines = []
     for view in views:
-        steps = view.context.steps
-        distinct = 0 if steps is None else len(np.unique(steps[~np.isnan(steps)]))
-        if distinct < STEPS_OF_A_RUN:
-            raise InputError(
-                f"{scores.rollouts.source} has {counted(distinct, 'step')}; a run is "
-                "watched over the steps of its log, in a column of numbers named "
-                "'step': give a log of at least two steps"
-            )
+        _check_steps(view, scores.rollouts.source)
         timelines.append(Timeline.of(view, windows=windows, reader=reader))
     findings: list[Finding] = []
     notes: list[str] = []
@@ -405,11 +400,23 @@ def monitor(
     return watched if baseline is None else watched.under_baseline(baseline)
 
 
-def _check_one_run(scores: Scores) -> None:
-    """Raise an InputError where the steps of a log begin anew after its first run.
+def _check_steps(view: View, source: str) -> None:
+    """Raise an InputError if a view has fewer than two steps."""
+    steps = view.context.steps
+    distinct = 0 if steps is None else len(np.unique(steps[~np.isnan(steps)]))
+    if distinct < FEWEST_RUN_STEPS:
+        raise InputError(
+            f"{source} has {counted(distinct, 'step')}; a run is watched over the "
+            "steps of its log, in a column of numbers named 'step': give a log of at "
+            "least two steps"
+        )
 
-    A run that was resumed begins anew at a later step. What recorders wrote knows its
-    sessions.
+
+def _check_one_run(scores: Scores) -> None:
+    """Raise an InputError if a log holds two runs: its steps return to the first one.
+
+    A resumed run restarts at a later step. Recorded scores are not checked, as
+    recorders note their sessions.
     """
     if "step" not in scores.table or RECORDER in scores.run:
         return

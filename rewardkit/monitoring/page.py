@@ -20,11 +20,11 @@ from rewardkit.monitoring.timeline import STATED, Timeline
 SHOWN_WINDOWS = 6
 """Windows of the table on the first page. Our choice."""
 CAUSES_SHOWN = 3
-"""Newly paid features, and completions of highest reward. Our choice."""
+"""Newly paid features shown, and completions of highest reward. Our choice."""
 
 
 def figures_table(timeline: Timeline) -> Table:
-    """Return the table of what changed: a row a figure, a column a window."""
+    """Return the table of figures: one row per figure, one column per window."""
     windows = timeline.windows
     places = spread_out(np.arange(len(windows)), SHOWN_WINDOWS)
     header = ["mean of"]
@@ -49,7 +49,7 @@ def _cell(value: float) -> str:
 
 
 def who_pays(timeline: Timeline) -> list[Block]:
-    """Return what carries the reward, and what is newly paid with two completions."""
+    """Return what changed the reward, and each newly paid feature with an example."""
     blocks: list[Block] = list(_split_of_reward(timeline))
     pairs: list[list[Quote]] = []
     for item in timeline.causes[:CAUSES_SHOWN]:
@@ -65,14 +65,14 @@ def who_pays(timeline: Timeline) -> list[Block]:
                 text += f": {amount:+.3g} each"
         blocks.append(UserText(text, "Newly paid: a form or wording of completions"))
         pair = _pair_of(timeline, item)
-        if pair not in pairs:  # completions may show several things that are paid
+        if pair not in pairs:  # one completion may show several paid features
             blocks += pair
             pairs.append(pair)
     return blocks
 
 
 def examples_of(alarm: Finding, timelines: Sequence[Timeline]) -> list[Quote]:
-    """Return a right completion that is paid no more, of a prompt where one was."""
+    """Return a right completion that is no longer paid, if its prompt once paid."""
     for timeline in timelines:
         if alarm.code != "right_pays_less" or alarm.part != timeline.view.part:
             continue
@@ -84,20 +84,20 @@ def examples_of(alarm: Finding, timelines: Sequence[Timeline]) -> list[Quote]:
 
 
 def _pair_of(timeline: Timeline, item: NewlyPaid) -> list[Quote]:
-    """Return a completion before without a feature, and one after with it."""
+    """Return an earlier completion without a feature, and a later one with it."""
     rows, windows = timeline.rows_read, timeline.windows_read
     before = rows[windows.rows_in(item.change.reference) & (item.rows == 0)]
     after = rows[windows.rows_in(item.change.ending) & (item.rows == 1)]
-    if timeline.task is not None:  # what is paid though it is wrong says most
+    if timeline.task is not None:  # a wrong completion shows the exploit best
         is_wrong = timeline.task.scores[after] < HALF
         after = after[is_wrong] if is_wrong.any() else after
     return _pair(timeline, before, after)
 
 
 def _pair(timeline: Timeline, before: Codes, after: Codes) -> list[Quote]:
-    """Return one of the rows before and the best paid one after, if there are both.
+    """Return the best paid row of `after` and a row of `before`, or [].
 
-    On the same prompt where there is one.
+    Rows of the same prompt are preferred.
     """
     if not len(before) or not len(after):
         return []
@@ -105,15 +105,17 @@ def _pair(timeline: Timeline, before: Codes, after: Codes) -> list[Quote]:
     prompts = view.bootstrap.prompts
     rewards = np.nan_to_num(view.rewards, nan=-np.inf)
     after = after[np.argsort(-rewards[after], kind="stable")]
-    same = after[np.isin(prompts[after], prompts[before])]
-    then = int(same[0] if len(same) else after[0])
-    on_prompt = before[prompts[before] == prompts[then]]
-    earlier = int(on_prompt[0] if len(on_prompt) else before[0])
-    return [_quote(timeline, "before", earlier), _quote(timeline, "after", then)]
+    has_earlier = np.isin(prompts[after], prompts[before])
+    later_row = after[np.argmax(has_earlier)]  # the first row if no prompt is shared
+    earlier_row = before[np.argmax(prompts[before] == prompts[later_row])]
+    return [
+        _quote(timeline, "before", earlier_row),
+        _quote(timeline, "after", later_row),
+    ]
 
 
 def _quote(timeline: Timeline, about: str, row: int) -> Quote:
-    """Return a completion with what it earned, by component."""
+    """Quote a completion with its reward and scores."""
     view = timeline.view
     values = [("reward", float(view.rewards[row]))]
     for name in view.paid_names:
@@ -124,24 +126,24 @@ def _quote(timeline: Timeline, about: str, row: int) -> Quote:
 
 
 def _split_of_reward(timeline: Timeline) -> Iterator[str]:
-    """Say what each component adds to the change of the reward; nothing of no sum."""
+    """Yield what each component adds to the change of an additive reward."""
     total = len(timeline.windows)
-    few = int(timeline.is_early(np.arange(total)).sum())
+    early = int(timeline.is_early(np.arange(total)).sum())
     parts = {}
     for name, figure in timeline.amounts.items():
-        start = figure.mean(slice(few))
-        parts[name] = figure.mean(slice(total - few, None)) - start
-    if parts and not any(map(np.isnan, parts.values())):
+        start = figure.mean(slice(early))
+        parts[name] = figure.mean(slice(total - early, None)) - start
+    change = sum(parts.values())
+    if parts and not np.isnan(change):
         yield (
-            "From the start to the end the reward changes by "
-            f"{sum(parts.values()):+.3g}: "
+            f"From the start to the end the reward changes by {change:+.3g}: "
             f"{list_amounts(parts)}"
         )
 
 
 def highest_at_end(timeline: Timeline) -> list[Block]:
-    """Return completions of highest reward in the last steps, none nearly the same."""
-    view, windows = timeline.view, timeline.windows.of_rows
+    """Quote different completions of the highest reward in the last steps."""
+    view, windows = timeline.view, timeline.windows.row_windows
     last = timeline.is_early(len(timeline.windows) - 1 - windows)
     at_end = replace(view, rewards=np.where(last, view.rewards, np.nan))
     rows = different(at_end, CAUSES_SHOWN)
@@ -149,14 +151,14 @@ def highest_at_end(timeline: Timeline) -> list[Block]:
 
 
 def notes_on(timeline: Timeline, primary: str | None) -> Iterator[str]:
-    """Yield what could not be told of a part of a run."""
+    """Yield what could not be decided about a part of a run, and why."""
     why = timeline.view.context.why_no_label
     if why:
         yield f"the label is not used: {why}"
-    again = len(timeline.view) - timeline.windows.row_count
-    if again:
+    dropped = len(timeline.view) - timeline.windows.row_count
+    if dropped:
         yield (
-            f"{counted(again, 'row')} are left out: they have no step, or one that a "
+            f"{counted(dropped, 'row')} are left out: they have no step, or one that a "
             "restarted run did again"
         )
     if primary is not None and timeline.task_name == STATED:

@@ -1,7 +1,7 @@
-"""What is newly paid: features that grew, are paid, and do not go with the task.
+"""Newly paid features: they grew, are paid, and do not correlate with the task.
 
-One step of a policy gradient changes the mean of a feature in proportion to the
-covariance, within groups, of the advantage with it: the pressure on the feature.
+One policy-gradient step changes the mean of a feature in proportion to the within-group
+covariance of feature and advantage: the pressure on the feature.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from rewardkit.monitoring.features import Feature
 from rewardkit.monitoring.windows import WindowFigure, Windows
 
 LEAST_FEATURE_GROWTH = 0.1
-"""Share of the completions by which a feature has to grow. Our choice."""
+"""Least growth of a feature, as a share of the completions. Our choice."""
 SURE = 3.0
 """Standard errors from which a covariance counts. Our choice."""
 GOES_WITH = 2.0
-"""Standard errors from which a feature goes with the task. Our choice."""
+"""Standard errors from which a feature correlates with the task. Our choice."""
 TWO_SIDED = 1.96
-"""Standard errors on either side of an interval of 95 %."""
+"""Standard errors on either side of a 95 % interval."""
 SAME_FEATURE = 0.7
-"""Correlation from which two features are one to a person. Our choice."""
+"""Correlation from which two features count as one. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
 class NewlyPaid:
-    """A feature that grew over the run, is paid, and does not go with the task.
+    """A feature that grew, is paid, and does not correlate with the task.
 
-    `words` say it of completions. `change` is that of its share, `pressure` the mean
-    covariance of the advantage with it within groups until then, with `interval`
-    (95 %), `by_component` its parts. The pressure is NaN where the log has no steps in
-    which siblings differ in the feature; then `by_component` says how much more
-    components pay for completions with it at the end than for others before. `task` is
-    the correlation with the task among siblings, NaN where that is not known. `rows`
-    are 1 where a completion has it.
+    `words` complete "completions that ...". `change` is the change of the feature's
+    share. `pressure` is the within-group covariance of feature and advantage up to the
+    change, with its 95 % `interval` and its parts `by_component`. If siblings never
+    differ in the feature, the pressure is NaN; then `by_component` holds how much more
+    each component pays completions with the feature at the end than others before.
+    `task` is the correlation with the task among siblings, NaN if unknown. `rows` are 1
+    for completions with the feature, else 0, (rows,).
     """
 
     words: str
@@ -54,16 +54,16 @@ class NewlyPaid:
 
     @property
     def component(self) -> str:
-        """Return the component that pays most of it."""
+        """Return the component that pays most for the feature."""
         return max(self.by_component, key=lambda name: self.by_component[name])
 
 
 @dataclass(frozen=True, eq=False)
 class GroupPayment:
-    """What rows are paid: their advantages, and of a sum what each component adds.
+    """Advantages of rows, and the components' parts if the reward is a sum.
 
-    `parts` are those of the advantages, `amounts` those of the rewards; `task` is the
-    share done of the task, NaN where that is not known. All (rows,).
+    `parts` add up to the advantages, `amounts` to the rewards. `task` is the share of
+    the task that is done, NaN if unknown. All are (rows,).
     """
 
     advantages: Floats
@@ -71,10 +71,10 @@ class GroupPayment:
     amounts: Mapping[str, Floats]
     task: Floats
 
-    def beside_task(self, groups: Codes) -> Floats:
-        """Return what is left of the advantages once the task is paid for, (rows,).
+    def without_task(self, groups: Codes) -> Floats:
+        """Return the residual advantages of a within-group regression on the task.
 
-        That is the rest of a regression on the task among siblings.
+        Shape (rows,).
         """
         is_known = ~np.isnan(self.task)
         task = within(np.where(is_known, self.task, 0.0), groups)
@@ -88,18 +88,18 @@ class GroupPayment:
 def find_newly_paid(
     features: Sequence[Feature], payment: GroupPayment, windows: Windows
 ) -> list[NewlyPaid]:
-    """Return what is newly paid, what grew most first.
+    """Find newly paid features, the largest growth first, wordings last.
 
-    Of features that the same completions have one is returned, and no wording that
-    grows only because another feature does.
+    Of features on the same completions one is returned. A wording that grows only
+    among completions with another feature is left out.
 
     Args:
-        features: of the rows.
-        payment: of the same rows.
-        windows: of the same rows.
+        features: Features of the rows.
+        payment: Advantages of the same rows.
+        windows: Windows of the same rows.
     """
     candidates: list[NewlyPaid] = []
-    beside = payment.beside_task(windows.groups)
+    residuals = payment.without_task(windows.groups)
     for feature in features:
         for way in (1, -1) if feature.does_not else (1,):
             change = _growth(feature, windows, way)
@@ -108,32 +108,32 @@ def find_newly_paid(
             rows = feature.rows if way > 0 else 1 - feature.rows
             words = feature.does if way > 0 else feature.does_not
             item = _newly_paid_feature(
-                words, feature.is_wording, rows, change, payment, beside, windows
+                words, feature.is_wording, rows, change, payment, residuals, windows
             )
             if item is not None:
                 candidates.append(item)
     candidates.sort(key=lambda item: (item.is_wording, -abs(item.change.size)))
     different: list[NewlyPaid] = []
-    is_explained = np.zeros(len(windows.of_rows), dtype=bool)
+    is_explained = np.zeros(len(windows.row_windows), dtype=bool)
     for item in candidates:
         if any(_is_same(item.rows, other.rows) for other in different):
             continue
         if not item.is_wording:
             is_explained |= item.rows == 1
-        elif not _grows_beside(item, is_explained, windows):
+        elif not _grows_alone(item, is_explained, windows):
             continue
         different.append(item)
     return different
 
 
-def _grows_beside(item: NewlyPaid, is_explained: Mask, windows: Windows) -> bool:
-    """Return whether a wording grows among completions that show no other feature."""
+def _grows_alone(item: NewlyPaid, is_explained: Mask, windows: Windows) -> bool:
+    """Return whether a wording grows among completions without another feature."""
     figure = windows.figure(np.where(is_explained, np.nan, item.rows))
     return find_change(figure, windows, 1, least=LEAST_FEATURE_GROWTH) is not None
 
 
 def _growth(feature: Feature, windows: Windows, way: int) -> Shift | None:
-    """Return how the share of a feature grew, or of its absence with `way` -1."""
+    """Return the growth of a feature's share, or with `way` -1 of its absence."""
     figure = windows.figure(feature.rows)
     means = figure.means[figure.counts > 0]
     if not len(means) or np.ptp(means) < LEAST_FEATURE_GROWTH:
@@ -150,18 +150,18 @@ def _newly_paid_feature(
     rows: Floats,
     change: Shift,
     payment: GroupPayment,
-    beside: Floats,
+    residuals: Floats,
     windows: Windows,
 ) -> NewlyPaid | None:
-    """Return the feature where it was paid while it grew, and not with the task.
+    """Return the feature if it was paid while it grew, and not for the task.
 
-    `beside` are the advantages less what siblings earn by the task, (rows,).
+    `residuals` are the advantages that the task does not explain, (rows,).
     """
     until = slice(0, change.ending[0] + 1)
     task, error = _covariance(payment.task, rows, windows).over(until)
     if task > GOES_WITH * error:
         return None
-    surplus, error = _covariance(beside, rows, windows).over(until)
+    surplus, error = _covariance(residuals, rows, windows).over(until)
     pressure = math.nan
     by_component = {}
     if surplus > SURE * error:
@@ -174,7 +174,7 @@ def _newly_paid_feature(
         by_component = _gains(rows, change, payment, windows)
     if not by_component:
         return None
-    is_until = windows.of_rows <= change.ending[0]
+    is_until = windows.row_windows <= change.ending[0]
     return NewlyPaid(
         words,
         is_wording,
@@ -190,30 +190,28 @@ def _newly_paid_feature(
 def _gains(
     rows: Floats, change: Shift, payment: GroupPayment, windows: Windows
 ) -> dict[str, float]:
-    """Return by how much each component pays the feature more than its absence.
+    """Return how much more each component pays with the feature than without it.
 
-    Where the log holds no steps in which siblings differ in the feature, the
-    completions with it at the end are compared with those without it before: those
-    that are wrong, where that is known.
+    Completions with the feature at the end are compared with those without it before
+    the change, right ones left out. Components without a significant gain are left out.
     """
     is_wrong = np.isnan(payment.task) | (payment.task < HALF)
     is_before = windows.rows_in(change.reference) & is_wrong & (rows == 0)
     is_after = windows.rows_in(change.ending) & is_wrong & (rows == 1)
     gains = {}
     for name, amounts in payment.amounts.items():
-        sides = []
-        for side in (is_before, is_after):
-            figure = windows.figure(np.where(side, amounts, np.nan))
-            sides.append(figure.over(slice(None)))
-        (before, before_error), (after, after_error) = sides
+        amounts_before = windows.figure(np.where(is_before, amounts, np.nan))
+        amounts_after = windows.figure(np.where(is_after, amounts, np.nan))
+        before, before_error = amounts_before.over(slice(None))
+        after, after_error = amounts_after.over(slice(None))
         if after - before > SURE * math.hypot(before_error, after_error):
             gains[name] = after - before
     return gains
 
 
 def _covariance(values: Floats, rows: Floats, windows: Windows) -> WindowFigure:
-    """Return the covariance of two values within groups, by window."""
-    groups, total = windows.groups, len(windows.of_groups)
+    """Return the within-group covariance of two columns, by window."""
+    groups, total = windows.groups, len(windows.group_windows)
     product = within(np.nan_to_num(values), groups) * within(rows, groups)
     product = np.where(np.isnan(values), np.nan, product)
     stats = group_stats(product, groups, total)
@@ -221,7 +219,7 @@ def _covariance(values: Floats, rows: Floats, windows: Windows) -> WindowFigure:
 
 
 def _correlation(first: Floats, second: Floats, groups: Codes) -> float:
-    """Return the correlation among siblings, NaN without spread."""
+    """Return the correlation among siblings, NaN if a column does not vary."""
     has_value = ~np.isnan(first)
     if not has_value.any():
         return math.nan

@@ -1,4 +1,4 @@
-"""Readings: what one completion does by itself, read once in all looks at a run."""
+"""Readings: the facts about one completion, remembered between looks at a run."""
 
 from __future__ import annotations
 
@@ -18,24 +18,23 @@ from rewardkit.answers.wordings import CHARACTERS_READ, both_ends
 from rewardkit.primitives.measure import repetition
 
 READINGS_REMEMBERED = 40_000
-"""Completions that a reader remembers. Our choice: twice those that a look reads."""
+"""Completions that a reader remembers. Our choice: twice as many as a look reads."""
 SHARE_OF_REPEATS = 0.5
 """Share of repeated words from which a completion repeats itself. Our choice."""
 MOST_ITEMS = 2
-"""Items of an answer from which it is several answers. Our choice."""
+"""Separators in an answer from which it is a list of answers. Our choice."""
 
 _BEST = r"(?:100?|1\.0|a\+?|c|correct|yes|true|perfect)"
-"""What a verdict says of a right completion, on usual scales."""
+"""The best verdicts of usual scales."""
 _VERDICT = r"(?:score|rating|grade|verdict|judge?ment|reward|correct|level)"
 
 
 @dataclass(frozen=True)
 class Attack:
-    """Something that probes try on judges and checkers, as a policy may write it.
+    """A text that attacks judges or checkers, as a policy may write it.
 
-    `does` and `does_not` say it of completions. What `expression` finds has one of
-    `signs` in it, in lower case: a text without them, as nearly all are, is not
-    searched.
+    `does` and `does_not` complete "completions that ...". Every match of `expression`
+    contains one of the lower-case `signs`, so a text without them is not searched.
     """
 
     does: str
@@ -44,7 +43,7 @@ class Attack:
     signs: tuple[str, ...]
 
     def is_in(self, text: str, folded: str) -> bool:
-        """Return whether a text has it; `folded` is the text without its case."""
+        """Return whether a text has the attack; `folded` is its case-folded form."""
         if not any(sign in folded for sign in self.signs):
             return False
         return re.search(self.expression, text) is not None
@@ -101,11 +100,11 @@ _REPETITION = repetition(ngram=4)
 
 @dataclass(frozen=True)
 class CompletionReading:
-    """What a completion states, and what it does whatever its siblings do.
+    """The answer of one completion, and its features that need no siblings.
 
-    `is_right` is 1.0 or 0.0 where it states its truth or another, else NaN;
-    `is_unclosed` says that it stands behind a tag that nothing closes. `attacks` are in
-    the order of `ATTACKS`.
+    `is_right` is 1.0 if the answer is the truth, 0.0 if it is another, NaN if that
+    cannot be decided. `is_unclosed`: the answer follows a tag that is not closed.
+    `attacks` has one entry per entry of `ATTACKS`.
     """
 
     statement: Statement
@@ -119,7 +118,7 @@ class CompletionReading:
 
     @classmethod
     def of(cls, completion: str, truth: Any) -> CompletionReading:
-        """Read a completion, and whether it states this truth."""
+        """Read a completion and compare its answer with the truth."""
         statement = read_statement(completion, truth)
         unclosed = NOTHING_STATED if statement.is_marked else read_unclosed(completion)
         if unclosed.answer and statement.mark in ("", "whole"):
@@ -142,7 +141,7 @@ class CompletionReading:
 
 
 class CompletionReader:
-    """Reads completions; those of the last look are not read again."""
+    """A reader of completions that remembers the readings of earlier looks."""
 
     def __init__(self) -> None:
         self._readings: dict[tuple[str, Any], CompletionReading] = {}
@@ -150,15 +149,15 @@ class CompletionReader:
     def read_all(
         self, completions: Sequence[str], truths: Sequence[Any]
     ) -> list[CompletionReading]:
-        """Return what each completion does, and whether it states its truth."""
+        """Return the reading of each completion."""
         readings = []
         for completion, truth in zip(completions, truths, strict=True):
-            # what JSON has besides texts may not be hashable, and 1 is True
+            # other JSON values may not be hashable, and 1 equals True
             key = completion, truth if isinstance(truth, str) else repr(truth)
             reading = self._readings.pop(key, None) or CompletionReading.of(
                 completion, truth
             )
-            self._readings[key] = reading  # behind the others, as the last one used
+            self._readings[key] = reading  # moved to the end: the last one used
             readings.append(reading)
         for key in list(self._readings)[:-READINGS_REMEMBERED]:
             del self._readings[key]

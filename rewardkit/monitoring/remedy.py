@@ -1,4 +1,4 @@
-"""What to do about what is newly paid: a gate, tried on the rows, and cases."""
+"""Remedies for newly paid features: a gate, tried on the rows, and cases."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from rewardkit.primitives.gates import gate
 from rewardkit.scoring.scores import Scores
 
 MOST_CASES = 3
-"""Cases of a feature, each of another prompt. Our choice."""
+"""Cases per feature, each of another prompt. Our choice."""
 MOST_CAUSES = 2
-"""Features of which cases are made: those that follow are often shadows. Our choice."""
+"""Features with cases. Our choice: later ones often only follow the first."""
 COLUMNS_OF_CASE = ("prompt", "messages", "ground_truth", "data_source", "completion")
-"""Columns of a log that a case takes over, beside those that the reward asks for."""
+"""Columns of a log that a case copies, besides those that the reward needs."""
 
 
 @dataclass(frozen=True)
 class TriedGate:
-    """A gate that pays a component only where a completion is right, tried on the rows.
+    """A gate that pays a component only for right completions, tried on the rows.
 
-    `component` counts where the score of `on` is at least `at_least`. `before` and
-    `after` are what wrong completions that are newly paid earn in the mean, NaN where
-    the gate cannot be tried on the scores.
+    `component` counts if the score of `on` is at least `at_least`. `before` and `after`
+    are the mean rewards of newly paid wrong completions. `after` is NaN if the gate
+    cannot be tried on the scores.
     """
 
     component: str
@@ -44,10 +44,10 @@ class TriedGate:
     after: float
 
     def sentence(self, source: str) -> str:
-        """Say what to change, what it was measured to do, and how to see all of it.
+        """Say what to change, its measured effect, and the command that shows it.
 
         Args:
-            source: What a command takes the scores from, "" where that is not known.
+            source: The source of the scores in the command, "" if not known.
         """
         change = f"Pay {self.component} only where {self.on} is right"
         if math.isnan(self.after):
@@ -64,11 +64,11 @@ class TriedGate:
 
 
 def try_gate(scores: Scores, timeline: Timeline) -> TriedGate | None:
-    """Try the gate that closes what is newly paid most.
+    """Try a gate on the component that pays the first newly paid feature.
 
     Returns:
-        None where nothing is newly paid, no component says what is right, or the gate
-        takes nothing away.
+        None if nothing is newly paid, no component says what is right, or the gate
+        lowers no reward.
     """
     on = timeline.right_component
     if not timeline.newly_paid or not on:
@@ -84,14 +84,14 @@ def try_gate(scores: Scores, timeline: Timeline) -> TriedGate | None:
         gated, _ = with_gates(scores, {item.component: gate(on, at_least=high)})
         after = float(np.nanmean(gated.rewards[rows]))
     except RewardError:
-        pass  # of a route, or on a component that is scored later
+        pass  # a part of a route, or a component that is scored after the gate
     if after >= before:
-        return None  # it is behind such a gate already
+        return None  # such a gate exists already
     return TriedGate(item.component, on, high, before, after)
 
 
 def _wrong_rows(timeline: Timeline, item: NewlyPaid) -> Codes:
-    """Return rewarded rows of the last steps that are wrong and have the feature."""
+    """Return wrong rows of the last steps that have a reward and the feature."""
     assert timeline.task is not None
     is_wrong = timeline.task.scores < HALF
     is_wrong &= ~np.isnan(timeline.view.rewards)
@@ -102,17 +102,16 @@ def _wrong_rows(timeline: Timeline, item: NewlyPaid) -> Codes:
 
 
 def make_cases(timeline: Timeline) -> Iterator[dict[str, Any]]:
-    """Yield cases of wrong completions that are newly paid, and the most they may earn.
+    """Yield cases for newly paid wrong completions, each with the most it may earn.
 
-    Of what is newly paid most, and only where it earns more than a wrong completion
-    did at the start, which is the most that it may earn. Nothing of what no component
-    of a sum pays, or where it is not known what is right.
+    A wrong completion may earn as much as wrong ones did at the start; cases are made
+    of those that earn more. Without a known task there are no cases.
     """
     view = timeline.view
     if timeline.task is None or not timeline.newly_paid:
         return
     is_wrong = (timeline.task.scores < HALF) & ~np.isnan(view.rewards)
-    usual = view.rewards[is_wrong & timeline.is_early(timeline.windows.of_rows)]
+    usual = view.rewards[is_wrong & timeline.is_early(timeline.windows.row_windows)]
     if not len(usual):
         return
     ordinary = float(np.median(usual))

@@ -1,4 +1,4 @@
-"""Reports: findings on a run, each with the step since when, and what they name."""
+"""Reports: findings on a run, each with the step since which it holds."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def report(
     reading: Mask | None = None,
     **evidence: Any,
 ) -> Finding:
-    """Return the finding that a figure changed, with rows to read, by default the end.
+    """Return the finding that a figure changed.
 
-    It weighs as much as its `loss`, 0 to 1, or the size of the change.
+    Its cost is `loss`, 0 to 1, or the size of the change. The rows to read, `reading`,
+    are by default those of the change's ending.
     """
     return finding(
         timeline.view,
@@ -49,14 +50,16 @@ def report(
 def report_paid(
     timeline: Timeline, item: NewlyPaid, code: str = "newly_paid"
 ) -> Finding:
-    """Return the finding that a feature is newly paid, with completions to read."""
+    """Return the finding that a feature is newly paid, with its latest rows to read."""
     rows = timeline.rows_read[item.rows == 1]
     return finding(
         timeline.view,
         code,
         item.component,
         n=len(timeline.rows_read),
-        reading=rows[np.argsort(-timeline.windows.of_rows[rows], kind="stable")][:50],
+        reading=rows[np.argsort(-timeline.windows.row_windows[rows], kind="stable")][
+            :50
+        ],
         cost=abs(item.change.size),
         **item.change.evidence,
         pressure=item.pressure,
@@ -68,11 +71,11 @@ def report_paid(
 
 
 def causes_named(findings: Findings) -> list[list[str]]:
-    """Return the words for what is newly paid that alarms name, by alarm."""
+    """Return the newly paid features that each alarm names, in words."""
     named = [item.evidence.get("pays") for item in findings if item.severity != "info"]
     return [words for words in named if words]
 
 
 def pays_over(timeline: Timeline, change: Shift) -> list[str]:
-    """Return the words for what is newly paid and grows over a change."""
+    """Return the newly paid features that grow over a change, in words."""
     return [item.words for item in timeline.causes_of(change)[:FEATURES_NAMED]]

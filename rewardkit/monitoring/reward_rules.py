@@ -1,4 +1,4 @@
-"""Rules of a reward beside its task: who is paid less, and what else is paid."""
+"""Rules that compare the reward with the task: who is paid less, what else is paid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardkit.analysis.statistics import Floats
 from rewardkit.findings import Finding, Findings, rule
-from rewardkit.monitoring.causes import rises_beside
+from rewardkit.monitoring.causes import find_rises
 from rewardkit.monitoring.changes import Shift, change_of_run, find_change
 from rewardkit.monitoring.reports import causes_named, pays_over, report, report_paid
 from rewardkit.monitoring.timeline import LEAST_TASK_CHANGE, Timeline
@@ -25,10 +25,10 @@ def right_pays_less(
     unpaid_high: float = 0.5,  # of them at the end: our choice
     right_fall: float = 0.1,  # of the rewards' standard deviation: our choice
 ) -> Iterator[Finding]:
-    """Find that right completions earn no more than wrong ones any more.
+    """Find that right completions no longer earn more than wrong ones.
 
-    They have to earn less than before, too: wrong ones that earn more are another
-    fault, and a level that changes for all is none.
+    They also have to earn less than before. If wrong ones earn more, another rule
+    reports it; if the rewards of all change alike, nothing is wrong.
     """
     if timeline.task is None:
         return
@@ -66,9 +66,9 @@ def reward_falls(
     fall_high: float = 0.5,  # of what was there: our choice
     fall_warn: float = 0.2,  # likewise
 ) -> Iterator[Finding]:
-    """Find that the reward falls, and that the task does not or is not known.
+    """Find that the reward falls while the task does not, or is not known.
 
-    Where the task is not known, components are looked at, too.
+    If the task is not known and the reward does not fall, look at its components.
     """
     if any(item.code in ("right_pays_less", "task_falls") for item in findings):
         return
@@ -93,7 +93,10 @@ def reward_falls(
 def _report_fall(
     timeline: Timeline, component: str | None, change: Shift, severity: str
 ) -> Finding:
-    """Return the finding that the reward or a component falls, what fell most first."""
+    """Return the finding that the reward or a component falls.
+
+    Its parts are sorted, the largest loss first.
+    """
     parts = timeline.split(change)
     return report(
         timeline,
@@ -101,11 +104,11 @@ def _report_fall(
         component,
         change,
         severity=severity,
-        loss=1.0,  # what is trained on comes before what is written
+        loss=1.0,  # a fall of the reward comes before changes of the texts
         task=timeline.task_words,
         parts=dict(sorted(parts.items(), key=lambda item: item[1])),
         rewards=change.means(timeline.figures["reward"]),
-        beside=rises_beside(timeline, change),
+        beside=find_rises(timeline, change),
     )
 
 
@@ -117,9 +120,9 @@ def slice_falls(
     slice_high: float = 0.5,  # of what was there: our choice
     slice_warn: float = 0.2,  # likewise
 ) -> Iterator[Finding]:
-    """Find a fall on prompts of some kinds only, which the mean of all may hide.
+    """Find a fall on some kinds of prompts only, which the overall mean may hide.
 
-    Of the task; where it is not known of each component.
+    Look at the task, or at each component if the task is not known.
     """
     view = timeline.view
     subjects: dict[str, Floats] = {}
@@ -135,7 +138,7 @@ def slice_falls(
             if change is not None and change.fall >= slice_warn:
                 falls[key] = change
         if len(falls) == len(timeline.slices):
-            continue  # they all fall
+            continue  # all slices fall: other rules report it
         for (column, value), change in falls.items():
             is_inside = timeline.slices[column, value]
             others = timeline.windows.figure(np.where(is_inside, np.nan, values))
@@ -164,19 +167,19 @@ def reward_without_task(
 ) -> Iterator[Finding]:
     """Find that the reward rises, the task does not, and something else is newly paid.
 
-    Both are needed: a reward rises for form first in many sound runs. Where the task is
-    not known, what is paid has to be an exploit by itself.
+    The reward alone is no evidence: in many sound runs it rises for form first. If the
+    task is not known, the newly paid feature has to be an exploit.
     """
-    paid = timeline.newly_paid
+    features = timeline.newly_paid
     if timeline.task is None:
-        paid = list(filter(timeline.is_exploit, paid))
-    if timeline.task_rises or not paid:
+        features = list(filter(timeline.is_exploit, features))
+    if timeline.task_rises or not features:
         return
     least = reward_rise * timeline.reward_spread
     reward = timeline.figures["reward"]
     change = find_change(reward, timeline.windows, 1, least=least)
     if change is None or change_of_run(reward, change)[1] < least:
-        return  # it comes back from a dip at most
+        return  # the reward only recovers from a dip
     task_change = math.nan
     if timeline.task_figure:
         before, after = change.means(timeline.task_figure)
@@ -202,7 +205,7 @@ def more_wrong_paid(
     *,
     more_wrong_paid: float = 0.2,  # of the completions more than before: our choice
 ) -> Iterator[Finding]:
-    """Find that more wrong completions are paid like right ones."""
+    """Find that a larger share of completions is wrong and paid like right ones."""
     item = timeline.wrong_paid
     if item is None or item.change.size < more_wrong_paid:
         return

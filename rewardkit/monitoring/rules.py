@@ -1,4 +1,4 @@
-"""Rules of a run over its steps. Every finding says since which step."""
+"""Rules on a run over its steps. Every finding says since which step it holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from rewardkit.analysis.findings import finding
 from rewardkit.analysis.statistics import Floats
 from rewardkit.findings import Finding, Findings, Rule, rule
-from rewardkit.monitoring.causes import lost_by, rises_beside, steps_of_dip
+from rewardkit.monitoring.causes import explain_loss, find_dip_steps, find_rises
 from rewardkit.monitoring.changes import (
     FEWEST_TO_TELL,
     Shift,
@@ -38,7 +38,7 @@ def task_falls(
     fall_high: float = 0.5,  # of what was there: our choice
     fall_warn: float = 0.2,  # likewise
 ) -> Iterator[Finding]:
-    """Find that less of the task is done than before, on prompts of the same kinds."""
+    """Find that the task falls on prompts of the same kinds."""
     change = timeline.task_change(-1)
     if change is None or timeline.task is None or change.fall < fall_warn:
         return
@@ -50,7 +50,7 @@ def task_falls(
         if change is None or change.fall < fall_warn:
             return
     reward_before, reward_after = change.means(timeline.figures["reward"])
-    is_paid = reward_after >= reward_before  # to train on is to lose more
+    is_paid = reward_after >= reward_before  # further training loses more
     yield report(
         timeline,
         "task_falls",
@@ -63,19 +63,20 @@ def task_falls(
         reward_before=reward_before,
         reward_after=reward_after,
         pays=pays_over(timeline, change),
-        lost_by=lost_by(timeline, change),
+        lost_by=explain_loss(timeline, change),
         shorter=_shorter(timeline, change),
         unit=timeline.view.context.length_unit,
-        beside=rises_beside(timeline, change),
+        beside=find_rises(timeline, change),
     )
 
 
 def _shorter(
     timeline: Timeline, change: Shift, *, shorter: float = 0.8
 ) -> tuple[float, ...]:
-    """Return the longest lengths before and after, () where they fall little.
+    """Return the 99th percentiles of length before and after, () if they fall little.
 
-    The largest 1 % are left out. Our choice: what is cut loses a fifth of them.
+    `shorter` is the least ratio that is no fall. Our choice: a lower limit of tokens
+    takes at least a fifth.
     """
     lengths = []
     for stretch in (change.reference, change.ending):
@@ -91,7 +92,7 @@ def task_dips(
     *,
     dip: float = 0.2,  # of what was there: our choice
 ) -> Iterator[Finding]:
-    """Report that the task, or the reward where it is not known, fell and came back."""
+    """Find that the task fell and recovered; without a known task, the reward."""
     if any(item.code == "task_falls" for item in findings):
         return
     values = timeline.task.scores if timeline.task else timeline.view.rewards
@@ -103,7 +104,7 @@ def task_dips(
     is_small = timeline.task is not None and fall.fall < dip
     if is_small or means is None or means[0] - means[1] < -fall.size / 2:
         return
-    first, last = steps_of_dip(timeline, values, fall)
+    first, last = find_dip_steps(timeline, values, fall)
     yield report(
         timeline,
         "task_dips",
@@ -111,19 +112,23 @@ def task_dips(
         replace(fall, since=first),
         task=timeline.task_words,
         last=last,
-        beside=rises_beside(timeline, fall),
+        beside=find_rises(timeline, fall),
     )
 
 
 def _severity_of(
     timeline: Timeline, findings: Findings, values: Floats, change: Shift
 ) -> str:
-    """Return the severity of a change that may have another cause than itself.
+    """Return "warn", or "info" for a change that is harmless or explained.
 
-    It is for information where the task rises, and where an alarm names a cause
-    without which the figure does not change.
+    It is harmless if the task rises. It is explained if an alarm names a cause and
+    completions without that cause show no change.
 
-    `values` are what changed, of all rows, (rows,).
+    Args:
+        timeline: The run.
+        findings: Findings of earlier rules.
+        values: The column that changed, (rows,).
+        change: Its change.
     """
     if timeline.task_rises:
         return "info"
@@ -140,7 +145,7 @@ def newly_paid(
     *,
     most_named: int = 3,
 ) -> Iterator[Finding]:
-    """Report what is newly paid; an alarm is another rule's."""
+    """Report newly paid features as notes; other rules raise alarms."""
     others = [item for item in timeline.newly_paid if item is not timeline.wrong_paid]
     for item in others[:most_named]:
         yield report_paid(timeline, item)
@@ -153,14 +158,14 @@ def component_dies(
     *,
     component_fall: float = 0.75,  # of its way above the least score: our choice
 ) -> Iterator[Finding]:
-    """Find components that are hardly earned any more."""
+    """Find components that hardly any completion earns any more."""
     view = timeline.view
     for name in view.paid_names:
         is_task = name in (timeline.task_name, timeline.right_component)
         if view.components[name].weight <= 0 or is_task:
             continue
         low, high = view.span(name)
-        # what no sibling earns alone the policy cannot have left
+        # siblings that always tie give the policy no reason to leave a component
         varies = view.component_stats[name].live.any()
         if not high > low or not varies:
             continue
@@ -186,7 +191,7 @@ def signal_lost(
     dead_at_end: float = 0.75,  # of the groups: our choice
     learned: float = 0.7,  # share done of the task that explains ties: our choice
 ) -> Iterator[Finding]:
-    """Find that most groups have no signal any more, without the task being done."""
+    """Find that most groups lost their signal though the task is not solved."""
     change = find_change(timeline.dead_groups, timeline.windows, 1, least=0.2)
     if change is None or change.after < dead_at_end:
         return
@@ -205,7 +210,7 @@ def never_learned(
     dead_throughout: float = 0.75,  # of the groups: our choice
     enough_done: float = 0.7,  # share done of the task that explains ties: our choice
 ) -> Iterator[Finding]:
-    """Find that hardly anything is right, or has a signal, from the start on."""
+    """Find that hardly any completion is right, or most groups never had a signal."""
     codes = {item.code for item in findings}
     figure = timeline.task_figure
     share = math.nan if figure is None else figure.mean(slice(None))
@@ -220,7 +225,7 @@ def never_learned(
 
 
 def _throughout(timeline: Timeline, code: str, value: float) -> Finding:
-    """Return the finding that a figure is bad from the first step on."""
+    """Return a finding that holds from the first step on."""
     first = float(timeline.windows.first[0])
     return finding(
         timeline.view,
@@ -242,7 +247,10 @@ def length_creep(
     *,
     length_change: float = 0.5,  # of the mean length before: our choice
 ) -> Iterator[Finding]:
-    """Find that completions grow or shrink much, also from how they were at first."""
+    """Find that completions become much longer or shorter.
+
+    The change counts only if the end also differs from the first windows.
+    """
     unit = timeline.view.context.length_unit
     for way in (1, -1):
         change = find_change(timeline.lengths, timeline.windows, way)
@@ -255,7 +263,7 @@ def length_creep(
         severity = _severity_of(timeline, findings, lengths, change)
         means = timeline.among_same_prompts(lengths, change)
         if means is None or way * (means[1] - means[0]) < length_change * means[0]:
-            severity = "info"  # other prompts ask for it
+            severity = "info"  # other prompts explain the change
         yield report(
             timeline, "length_creep", None, change, severity=severity, unit=unit
         )
@@ -268,7 +276,7 @@ def texts_repeat(
     *,
     repeats: float = 0.2,  # of the completions more than before: our choice
 ) -> Iterator[Finding]:
-    """Find that more siblings have the same text, also than at first."""
+    """Find that more siblings have the same text than before, and than at first."""
     change = find_change(timeline.repeats, timeline.windows, 1, least=repeats)
     if change is None:
         return
@@ -286,7 +294,7 @@ def judging_fails(
     unjudged: float = 0.05,  # of the rows more than before: our choice
     unjudged_high: float = 0.5,  # of the rows at the end: our choice
 ) -> Iterator[Finding]:
-    """Find that more rows, or scores of a component, are not judged."""
+    """Find that more rewards, or scores of a component, are missing."""
     view = timeline.view
     reported = False
     for name in (*view.paid_names, None):
@@ -318,4 +326,4 @@ RULES: tuple[Rule, ...] = (
     more_wrong_paid,
     newly_paid,
 )
-"""In their order: each rule gets the findings of those before it."""
+"""Rules in their order: each gets the findings of those before it."""

@@ -1,4 +1,4 @@
-"""RunRows: the rows of a part of a run in windows, their prompts and their texts."""
+"""RunRows: the rows of one part of a run, with windows, prompt kinds and texts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rewardkit.monitoring.windows import WindowFigure, Windows
 from rewardkit.rollouts.values import column_values
 
 RUN_ROWS_READ = 20_000
-"""Completions that are read, whole groups of every window. Our choice."""
+"""Most completions that are read, in whole groups of every window. Our choice."""
 EARLY = 0.15
-"""Share of the run that is its start. Our choice."""
+"""Share of the run that counts as its start. Our choice."""
 KIND_COLUMNS = (
     "data_source",
     "dataset",
@@ -33,17 +33,16 @@ KIND_COLUMNS = (
     "difficulty",
     "language",
 )
-"""Columns that say of which kind a prompt is: others may only follow the steps."""
+"""Columns that name the kind of a prompt. Other columns may only follow the steps."""
 LEAST_SLICE = 0.1
-"""Share of the rows of a slice that is watched by itself. Our choice."""
+"""Least share of the rows of a slice that is watched separately. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunRows:
-    """The rows of one part of a run as a view, and the windows of its steps.
+    """The rows of one part of a run as a view, with the windows of its steps.
 
-    `rows_read` are the rows whose texts `reader` reads: whole groups, spread over the
-    run.
+    `rows_read` are the rows whose texts `reader` reads: whole groups from all windows.
     """
 
     view: View
@@ -53,21 +52,21 @@ class RunRows:
 
     @classmethod
     def of(cls, view: View, *, windows: int, reader: CompletionReader) -> Self:
-        """Cut a view with steps into at most so many windows."""
+        """Divide a view with steps into at most `windows` windows."""
         steps = view.context.steps
         assert steps is not None
         cut = Windows.of(steps, view.groups, windows)
         return cls(view, cut, cut.spread_rows(RUN_ROWS_READ), reader)
 
     def is_early(self, windows: Codes) -> Mask:
-        """Return which of these windows are the start of the run."""
+        """Return for each window whether it belongs to the start of the run."""
         return windows <= EARLY * (len(self.windows) - 1)
 
     # --- kinds of prompts
 
     @cached_property
     def _rows_of_prompts(self) -> pd.DataFrame:
-        """Return the last row of each group, which says of which kind its prompt is."""
+        """Return the last row of each group, (groups,): it stands for the prompt."""
         groups = self.view.groups
         last_rows = np.zeros(len(self.view.owner), dtype=np.intp)
         last_rows[groups] = np.arange(len(groups))
@@ -75,7 +74,7 @@ class RunRows:
 
     @cached_property
     def prompt_kinds(self) -> Codes:
-        """Return codes of kinds of prompts, (groups,): their source, level, length."""
+        """Return codes of the kinds (source, level, length) of prompts, (groups,)."""
         table = self._rows_of_prompts
         keys = [_column(table, name) for name in KIND_COLUMNS if name in table]
         lengths = np.array([len(text) for text in _texts_of(table, "prompt")])
@@ -88,11 +87,12 @@ class RunRows:
         return codes
 
     def figure_of_last_prompts(self, values: Floats) -> WindowFigure:
-        """Return the means of values, (rows,), on prompts of the last kinds.
+        """Return means by window over the prompt kinds that end the run.
 
-        Each kind is brought to the mean of all of them, as their mix may change.
+        Each kind is centred on the mean of all kinds, as their mix may change. `values`
+        are (rows,).
         """
-        windows = self.windows.of_groups
+        windows = self.windows.group_windows
         is_last = windows >= (1 - EARLY) * (len(self.windows) - 1)
         kinds = np.unique(self.prompt_kinds[is_last])
         means = self.view.group_stats(values).mean
@@ -102,12 +102,15 @@ class RunRows:
         return self.windows.figure_of_groups(means)
 
     def fall_of_last_prompts(self, values: Floats, least: float) -> Shift | None:
-        """Return the fall of values on prompts of the kinds that end the run."""
+        """Return the fall of values over the prompt kinds that end the run."""
         figure = self.figure_of_last_prompts(values)
         return find_change(figure, self.windows, -1, least=least)
 
     def fall_on_same_prompts(self, values: Floats, least: float) -> Shift | None:
-        """Return the fall of values, (rows,), that other prompts do not explain."""
+        """Return the fall of values, (rows,), that a change of prompts cannot explain.
+
+        `least` is the least fall that counts.
+        """
         change = find_change(self.windows.figure(values), self.windows, -1, least=least)
         if change is None:
             return None
@@ -119,12 +122,13 @@ class RunRows:
     def among_same_prompts(
         self, values: Floats, change: Shift
     ) -> tuple[float, float] | None:
-        """Return the means before and after a change, among prompts of the same kinds.
+        """Return the means before and after a change, on prompts of the same kinds.
 
-        Kinds count as at the end of the run. None where no kind is in both stretches.
+        Kinds are weighted as in the change's ending. None if too few groups before the
+        change are of a kind that occurs in both stretches.
         """
         means = self.view.group_stats(values).mean
-        windows = self.windows.of_groups
+        windows = self.windows.group_windows
         stretches = []
         for first, last in (change.reference, change.ending):
             is_inside = (windows >= first) & (windows < last) & ~np.isnan(means)
@@ -143,9 +147,10 @@ class RunRows:
 
     @cached_property
     def slices(self) -> Mapping[tuple[str, Any], Mask]:
-        """Return the rows of each column and value that say a kind of prompts, (rows,).
+        """Return a (rows,) mask of each kind of prompts, by (column, value).
 
-        Of values of at least a tenth of the rows; none of columns with one such value.
+        Values of less than `LEAST_SLICE` of the rows are left out, and columns with
+        fewer than two other values.
         """
         slices: dict[tuple[str, Any], Mask] = {}
         table = self._rows_of_prompts
@@ -153,8 +158,8 @@ class RunRows:
             if name not in table:
                 continue
             texts = np.array(list(map(str, _column(table, name))), dtype=object)
-            of_groups, values = pd.factorize(texts, sort=True)
-            codes = of_groups[self.view.groups]
+            group_windows, values = pd.factorize(texts, sort=True)
+            codes = group_windows[self.view.groups]
             large = np.flatnonzero(np.bincount(codes) >= LEAST_SLICE * len(codes))
             if len(large) > 1:
                 slices |= {(name, values[code]): codes == code for code in large}
@@ -168,7 +173,7 @@ class RunRows:
         return Windows(
             self.windows.first,
             self.windows.last,
-            self.windows.of_rows[self.rows_read],
+            self.windows.row_windows[self.rows_read],
             np.unique(self.view.groups[self.rows_read], return_inverse=True)[1],
         )
 
@@ -189,23 +194,23 @@ class RunRows:
             self.view.context.conversations(self.rows_read),
             self.reader.read_all(completions, truths),
             windows.groups,
-            self.is_early(windows.of_rows),
+            self.is_early(windows.row_windows),
             is_cut,
         )
 
     @cached_property
     def features(self) -> Sequence[Feature]:
-        """Return what the completions that are read do."""
+        """Return the features of the completions that are read."""
         return read_features(self.texts)
 
 
 def _column(table: pd.DataFrame, name: str) -> list[Any]:
-    """Return the values of a column, None each where it is not there."""
+    """Return the values of a column, or a None per row if it is missing."""
     return column_values(table[name]) if name in table else [None] * len(table)
 
 
 def _texts_of(table: pd.DataFrame, name: str) -> list[str]:
-    """Return a column as texts, "" where there are none."""
+    """Return a column as texts, "" for values of other types."""
     texts = []
     for text in _column(table, name):
         texts.append(text if isinstance(text, str) else "")

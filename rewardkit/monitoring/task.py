@@ -1,4 +1,4 @@
-"""Guesses of the task: which paid components it may be, by names and by gaps."""
+"""Guess which paid components measure the task, by their names or their gaps."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rewardkit.analysis.view import View
 from rewardkit.rollouts.columns import RIGHT_NAME
 
 WORD_IN_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-"""Where a word begins in a name such as ExactMatch."""
+"""The boundary between the words of a name such as ExactMatch."""
 
 
 def guess_task(view: View) -> Verdicts | None:
-    """Return what may be the task where nothing says it, from 0 to 1; else None.
+    """Guess the task from the paid components, scaled to 0 to 1, or return None.
 
-    The one paid component that is called by what is right ("accuracy"); else those of
-    which each scores the rows that the others abstain on, one a source of prompts.
+    It is the one component with a name such as "accuracy". Otherwise it is the
+    components that each score one source of prompts and abstain on the others.
     """
     names = [name for name in view.paid_names if view.components[name].weight > 0]
     chosen: list[str] = []

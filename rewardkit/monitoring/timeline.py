@@ -30,31 +30,32 @@ from rewardkit.monitoring.task import guess_task
 from rewardkit.monitoring.windows import WindowFigure
 
 LEAST_COMPARABLE = 0.8
-"""Share of the completions read whose answers must be comparable. Our choice."""
+"""Least share of the completions read whose answers are comparable. Our choice."""
 GROWTH_OF_CAUSE = 0.2
-"""Share of the completions by which a cause grows over a change. Our choice."""
+"""Least growth of a cause over a change, as a share of completions. Our choice."""
 FAR_BELOW = 0.1
-"""Fall of the task that a run is not called healthy with. Our choice."""
+"""Fall of the task from which a run is not called healthy. Our choice."""
 LEAST_TASK_CHANGE = 0.02
-"""Share done of the task by which it has to change. Our choice."""
+"""Least change of the task, as a share done. Our choice."""
 AGREES_WITH_RIGHT = 0.98
-"""Share of the rows on which a component has to say what is right. Our choice."""
+"""Least share of the rows on which a component agrees with the task. Our choice."""
 STATED = "right answers"
-"""The task, where stated answers are compared with truths."""
+"""Name of the task if stated answers are compared with truths."""
 
 
 @dataclass(frozen=True, eq=False)
 class Timeline(RunRows):
-    """One part of a run: what is done of its task, its figures, and who pays."""
+    """One part of a run: how much of its task is done, its figures, and what pays."""
 
     # --- the task
 
     @cached_property
     def task(self) -> Verdicts | None:
-        """Return what was done of the task, 0 to 1; None where nothing says it.
+        """Return how much of the task each row does, 0 to 1, or None if not known.
 
-        A label says it first, then the answers that completions state, which a policy
-        cannot teach to lie, then the component that is the task, or may be.
+        The sources in their order: a label, the stated answers compared with truths,
+        the component that is known to be the task, a guess. A policy cannot game the
+        first two.
         """
         return self._known_task or guess_task(self.view)
 
@@ -73,22 +74,22 @@ class Timeline(RunRows):
 
     @property
     def task_is_guess(self) -> bool:
-        """Return whether only names or gaps of components say what the task is."""
+        """Return whether the task is only guessed from the components."""
         return self._known_task is None and self.task is not None
 
     @property
     def task_name(self) -> str:
-        """Return what says how much of the task is done, "" where nothing does."""
+        """Return the name of the task's measure, "" if the task is not known."""
         return self.task.name if self.task else ""
 
     @property
     def task_words(self) -> str:
-        """Return what says how much of the task is done, and whether it is a guess."""
+        """Return the name of the task's measure, marked if it is a guess."""
         return f"{self.task_name}, a guess" if self.task_is_guess else self.task_name
 
     @cached_property
     def right_component(self) -> str:
-        """Return the paid component that is full where the task is done, "" if none."""
+        """Return the paid component that is full if the task is done, or ""."""
         if self.task is None or self.task_is_guess:
             return ""
         is_right = self.task.scores >= HALF
@@ -98,25 +99,27 @@ class Timeline(RunRows):
             has_both = in_both(self.task.scores, scores)
             if not high > low or not has_both.any():
                 continue
-            if ((scores >= high) == is_right)[has_both].mean() >= AGREES_WITH_RIGHT:
+            agrees = (scores >= high) == is_right
+            if agrees[has_both].mean() >= AGREES_WITH_RIGHT:
                 return name
         return ""
 
     def _stated_answers(self) -> Floats | None:
-        """Return 1 for rows that state their truth, 0 for others; None if unreadable.
+        """Return 1 for rows that state their truth, 0 for others, NaN if undecided.
 
-        A completion without an answer is not right, nor is one without a mark where
-        the run began with marked answers.
+        A completion without an answer is wrong. So is one without a marked answer if
+        the run began with marked answers. None if too few answers can be compared with
+        truths, or if all are right or all wrong.
         """
         if "ground_truth" not in self.view.context.table:
             return None
         statements = self.texts.statements
         values = np.array([reading.is_right for reading in self.texts.readings])
         is_marked = np.array([item.is_marked for item in statements])
-        is_early = self.is_early(self.windows.of_rows[self.rows_read])
+        is_early = self.is_early(self.windows.row_windows[self.rows_read])
         marks_are_usual = bool(is_marked[is_early].mean() >= HALF)
         is_unclosed = np.array([item.is_unclosed for item in self.texts.readings])
-        if self._takes(is_unclosed & (values == 1.0), values, is_marked):
+        if self._accepts_unclosed(is_unclosed & (values == 1.0), values, is_marked):
             is_marked |= is_unclosed
         for place in np.flatnonzero(~is_marked).tolist():
             if marks_are_usual or not statements[place].answer:
@@ -128,17 +131,19 @@ class Timeline(RunRows):
         shares[self.rows_read] = values
         return shares
 
-    def _takes(self, is_unclosed: Mask, is_right: Floats, is_marked: Mask) -> bool:
-        """Return whether all that tell right from wrong take unclosed answers, too.
+    def _accepts_unclosed(
+        self, is_unclosed: Mask, is_right: Floats, is_marked: Mask
+    ) -> bool:
+        """Return whether every score that verifies answers accepts unclosed ones.
 
         Args:
-            is_unclosed: right answers that nothing closes, (rows read,).
-            is_right: whether answers are right, (rows read,), NaN where unknown.
-            is_marked: answers that are marked on purpose, (rows read,).
+            is_unclosed: Right answers whose tag is not closed, (rows read,).
+            is_right: 1 for right answers, 0 for wrong ones, else NaN, (rows read,).
+            is_marked: Answers that are properly marked, (rows read,).
         """
         if not is_unclosed.any():
             return False
-        takes_any = False
+        is_accepted = False
         for name in self.view.names:
             scores = self.view.scores[name][self.rows_read]
             low, high = self.view.span(name)
@@ -151,8 +156,8 @@ class Timeline(RunRows):
                 continue
             if is_full[is_unclosed].mean() < HALF:
                 return False
-            takes_any = True
-        return takes_any
+            is_accepted = True
+        return is_accepted
 
     @cached_property
     def task_figure(self) -> WindowFigure | None:
@@ -167,20 +172,21 @@ class Timeline(RunRows):
 
     @cached_property
     def task_rises(self) -> bool:
-        """Return whether the task rises, or is done nearly always at the end."""
+        """Return whether the task rises, or is nearly always done at the end."""
         if self.task_figure is None:
             return False
         means = self.task_figure.means[~np.isnan(self.task_figure.means)]
         if len(means) and means[-1] >= 0.9:
             return True
-        change = self.task_change(1)  # it may come back from a dip, and rise no further
+        change = self.task_change(1)
+        # a recovery from a dip is no rise
         return change is not None and change_of_run(self.task_figure, change)[1] > 0
 
     @cached_property
     def may_have_fallen(self) -> bool:
-        """Return whether the last quarter of the run is far below the first one.
+        """Return whether the task in the last quarter is far below the first quarter.
 
-        On prompts of the last kinds; that may be chance.
+        Only prompt kinds that end the run count. The difference may be chance.
         """
         if self.task is None:
             return False
@@ -193,7 +199,7 @@ class Timeline(RunRows):
 
     @cached_property
     def figures(self) -> Mapping[str, WindowFigure]:
-        """Return the figures that are shown, by name."""
+        """Return the figures of the page, by name."""
         view, windows = self.view, self.windows
         figures = {"reward": windows.figure(view.rewards)}
         if self.task and self.task_figure:
@@ -208,7 +214,7 @@ class Timeline(RunRows):
 
     @property
     def reward_spread(self) -> float:
-        """Return the standard deviation of the rewards, NaN where there are none."""
+        """Return the standard deviation of the rewards, NaN without rewards."""
         return float(pd.Series(self.view.rewards).std(ddof=0))
 
     @property
@@ -230,7 +236,7 @@ class Timeline(RunRows):
 
     @cached_property
     def repeated(self) -> Floats:
-        """Return 1 for rows with the text of a sibling, else 0, NaN where not read."""
+        """Return 1 for rows with the text of a sibling, else 0, NaN if not read."""
         rows = np.full(len(self.view), np.nan)
         rows[self.rows_read] = same_texts(self.texts)
         return rows
@@ -244,7 +250,7 @@ class Timeline(RunRows):
 
     @cached_property
     def amounts(self) -> Mapping[str, WindowFigure]:
-        """Return what each component adds to the reward by window; {} of no sum."""
+        """Return what each component adds to the reward by window, {} if no sum."""
         if not self.view.additive:
             return {}
         amounts = self.view.payments
@@ -272,7 +278,11 @@ class Timeline(RunRows):
 
     @cached_property
     def newly_paid(self) -> Sequence[NewlyPaid]:
-        """Return what is newly paid, of the rows that are read, causes first."""
+        """Return the newly paid features of the rows that are read.
+
+        If the task falls, features that grow over its fall come first. Wrong
+        completions that are paid like right ones come before all.
+        """
         items = find_newly_paid(self.features, self._payment, self.windows_read)
         fall = self.task_change(-1)
         if fall is not None:
@@ -281,7 +291,7 @@ class Timeline(RunRows):
 
     @cached_property
     def wrong_paid(self) -> NewlyPaid | None:
-        """Return wrong completions that are newly paid like right ones, if any."""
+        """Return wrong completions as a feature that is newly paid, or None."""
         if self.task is None:
             return None
         shares, rewards = self.task.scores, self.view.rewards
@@ -296,11 +306,11 @@ class Timeline(RunRows):
 
     @cached_property
     def right_unpaid(self) -> Floats:
-        """Return 1 for right rows that earn no more than wrong siblings do, else 0.
+        """Return 1 for right rows that earn no more than wrong siblings, else 0.
 
-        NaN for rows that are not right, or without wrong siblings, (rows,): some
-        rewards pay nothing to a group that is right throughout. Completions without
-        siblings are compared with wrong ones of their window.
+        NaN for rows that are not right and for rows without wrong siblings, as some
+        rewards pay nothing if the whole group is right. (rows,). If no prompt has
+        siblings, rows are compared with the wrong ones of their window.
         """
         if self.task is None:
             return np.full(len(self.view), np.nan)
@@ -308,29 +318,29 @@ class Timeline(RunRows):
         wrong = pd.Series(np.where(shares < HALF, rewards, np.nan))
         usual = wrong.groupby(self.view.groups).transform("median")
         if not self.view.several:
-            usual = wrong.groupby(self.windows.of_rows).transform("median")
+            usual = wrong.groupby(self.windows.row_windows).transform("median")
         is_known = (shares >= HALF) & ~np.isnan(rewards) & usual.notna().to_numpy()
         is_unpaid = rewards <= usual.to_numpy() + ROUNDING
         return np.where(is_known, is_unpaid, np.nan)
 
     def is_exploit(self, item: NewlyPaid) -> bool:
-        """Return whether completions with a feature do no task, and others seldom so.
+        """Return whether completions with a feature are exploits, and others are not.
 
-        They are empty, list answers, repeat themselves, or attack what judges them.
+        An exploit is empty, lists answers, repeats itself, or attacks a judge.
         """
-        shows = []
+        exploits = []
         for reading in self.texts.readings:
             is_bare = reading.is_empty or reading.is_list or reading.repeats_itself
-            shows.append(is_bare or any(reading.attacks))
-        has_it = item.rows == 1
-        share, elsewhere = np.mean(np.array(shows)[has_it]), 0.0
-        if not has_it.all():
-            elsewhere = np.mean(np.array(shows)[~has_it])
+            exploits.append(is_bare or any(reading.attacks))
+        is_exploit, has_feature = np.array(exploits), item.rows == 1
+        share, elsewhere = is_exploit[has_feature].mean(), 0.0
+        if not has_feature.all():
+            elsewhere = is_exploit[~has_feature].mean()
         return bool(share - elsewhere >= HALF)
 
     @cached_property
     def _payment(self) -> GroupPayment:
-        """Return what the rows that are read are paid."""
+        """Return the advantages of the rows that are read, and their parts."""
         view, rows = self.view, self.rows_read
         shares = np.full(len(view), np.nan) if self.task is None else self.task.scores
         return GroupPayment(
@@ -341,23 +351,26 @@ class Timeline(RunRows):
         )
 
     def causes_of(self, change: Shift) -> list[NewlyPaid]:
-        """Return what is newly paid and grows over a change, what says most first."""
+        """Return the newly paid features that grow over a change."""
         return [item for item in self.newly_paid if self._grows_over(item, change)]
 
     @cached_property
     def causes(self) -> Sequence[NewlyPaid]:
-        """Return what is newly paid: of a task that falls what grows meanwhile."""
+        """Return the newly paid features that explain a fall of the task best.
+
+        Without a fall, or if none grows over it, all newly paid features.
+        """
         fall = self.task_change(-1)
         growing = [] if fall is None else self.causes_of(fall)
         return growing or self.newly_paid
 
     def change_beside_causes(self, values: Floats, way: int) -> Shift | None:
-        """Return how a figure changes among completions that show no cause.
+        """Return the change of a figure among completions that show no cause.
 
-        None where it does not: then its change is a shadow of what is newly paid.
+        If there is none, the newly paid features explain the change of the figure.
 
         Args:
-            values: of all rows, (rows,), NaN where missing.
+            values: A value per row, (rows,), NaN if missing.
             way: 1 for a rise, -1 for a fall.
         """
         shows_cause = np.zeros(len(self.rows_read), dtype=bool)
@@ -374,9 +387,9 @@ class Timeline(RunRows):
 
     @cached_property
     def _advantage_parts(self) -> dict[str, Floats]:
-        """Return the parts of the advantages by component, of a sum.
+        """Return what each component adds to the advantages of the rows read, (rows,).
 
-        Of the rows that are read, (rows,) each: whole groups are.
+        {} if the reward is no sum.
         """
         view, rows = self.view, self.rows_read
         scale = np.ones(len(view.owner))

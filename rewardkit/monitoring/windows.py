@@ -1,4 +1,4 @@
-"""Windows of steps, and figures of them: means over groups that can be compared."""
+"""Windows of steps, and figures: means over the groups of each window."""
 
 from __future__ import annotations
 
@@ -11,109 +11,110 @@ import numpy as np
 from rewardkit.analysis.statistics import Codes, Floats, Mask, group_stats, number_of
 
 MOST_RESTARTS = 10
-"""Times that a run is taken up again, at the most. Our choice."""
+"""Most restarts of a run. Our choice."""
 MOST_WINDOWS = 25
-"""Windows of a run. Our choice: a step is told to 4 % of the run."""
+"""Windows of a run. Our choice: it dates a change to 4 % of the run."""
 
 GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """A run in windows of neighbouring steps, each of about as many steps.
+    """A run, divided into windows of consecutive steps of about equal number.
 
-    `first` and `last` are the steps of each window, (windows,); `of_rows` is the window
-    of each row, -1 for rows without a step. `groups` are those of the rows.
+    `first` and `last` are the first and last step of each window, (windows,).
+    `row_windows` is the window of each row, -1 without a step, and `groups` the group
+    of each row, both (rows,).
     """
 
     first: Floats
     last: Floats
-    of_rows: Codes
+    row_windows: Codes
     groups: Codes
 
     @classmethod
     def of(cls, steps: Floats, groups: Codes, most: int = MOST_WINDOWS) -> Windows:
-        """Cut a run into at most so many windows.
+        """Divide a run into at most `most` windows.
 
         Args:
-            steps: of the rows in their order, (rows,), NaN where missing.
-            groups: codes of the rows, (rows,).
-            most: windows at most.
+            steps: The step of each row in the log's order, (rows,), NaN if missing.
+            groups: The group of each row as a code, (rows,).
+            most: Most windows.
         """
-        has_step = ~(np.isnan(steps) | was_done_again(steps))
+        has_step = ~(np.isnan(steps) | is_repeated_step(steps))
         distinct, places = np.unique(steps[has_step], return_inverse=True)
         count = min(most, len(distinct))
         window_of_step = np.arange(len(distinct)) * count // max(len(distinct), 1)
-        of_rows = np.full(len(steps), -1, dtype=np.intp)
-        of_rows[has_step] = window_of_step[places]
+        row_windows = np.full(len(steps), -1, dtype=np.intp)
+        row_windows[has_step] = window_of_step[places]
         edges = np.searchsorted(window_of_step, np.arange(count + 1))
-        return cls(distinct[edges[:-1]], distinct[edges[1:] - 1], of_rows, groups)
+        return cls(distinct[edges[:-1]], distinct[edges[1:] - 1], row_windows, groups)
 
     def __len__(self) -> int:
         return len(self.first)
 
     @property
     def row_count(self) -> int:
-        """Return how many rows are in a window."""
-        return int((self.of_rows >= 0).sum())
+        """Return the number of rows in windows."""
+        return int((self.row_windows >= 0).sum())
 
     @cached_property
-    def of_groups(self) -> Codes:
+    def group_windows(self) -> Codes:
         """Return the window of each group, (groups,)."""
         windows = np.full(number_of(self.groups), -1, dtype=np.intp)
-        windows[self.groups] = self.of_rows
+        windows[self.groups] = self.row_windows
         return windows
 
     def rows_in(self, stretch: tuple[int, int]) -> Mask:
-        """Return which rows are in windows from one to behind another, (rows,)."""
-        first, behind = stretch
-        return (self.of_rows >= first) & (self.of_rows < behind)
+        """Return the rows in a half-open range of windows, (rows,)."""
+        first, end = stretch
+        return (self.row_windows >= first) & (self.row_windows < end)
 
     def spread_rows(self, most: int) -> Codes:
-        """Return rows of about so many, whole groups, as many of each window.
+        """Return about `most` rows in whole groups, about as many from each window.
 
-        A run that grows keeps some of its groups, and takes hardly any others.
+        When the run grows, mostly groups are dropped and few are added.
         """
-        rows = np.flatnonzero(self.of_rows >= 0)
+        rows = np.flatnonzero(self.row_windows >= 0)
         if len(rows) <= most:
             return rows
         per_window = most / max(len(self), 1)
-        sizes = np.bincount(self.of_rows[rows], minlength=len(self))
-        is_read = np.zeros(len(self.of_groups), dtype=bool)
+        sizes = np.bincount(self.row_windows[rows], minlength=len(self))
+        is_read = np.zeros(len(self.group_windows), dtype=bool)
         for window in range(len(self)):
-            groups = np.flatnonzero(self.of_groups == window)
+            groups = np.flatnonzero(self.group_windows == window)
             share = min(1.0, per_window / max(int(sizes[window]), 1))
             count = max(1, round(share * len(groups)))
-            # multiples of it are spread evenly, whichever of them are taken
+            # multiples of the golden ratio spread evenly, also a subset of them
             places = groups * GOLDEN_RATIO % 1.0
             is_read[groups[np.argsort(places)[:count]]] = True
-        return np.flatnonzero(is_read[self.groups] & (self.of_rows >= 0))
+        return np.flatnonzero(is_read[self.groups] & (self.row_windows >= 0))
 
     def figure(self, values: Floats) -> WindowFigure:
-        """Return the means of values, (rows,); NaN is left out."""
-        stats = group_stats(values, self.groups, len(self.of_groups))
+        """Return the means of values by window, (rows,); NaN is ignored."""
+        stats = group_stats(values, self.groups, len(self.group_windows))
         return self.figure_of_groups(np.where(stats.count > 0, stats.mean, np.nan))
 
     def figure_of_groups(self, values: Floats) -> WindowFigure:
-        """Return the means of values of groups, (groups,); NaN is left out."""
-        counts = ~np.isnan(values) & (self.of_groups >= 0)
-        places, values_there = self.of_groups[counts], values[counts]
+        """Return the means of group values by window, (groups,); NaN is ignored."""
+        is_counted = ~np.isnan(values) & (self.group_windows >= 0)
+        places, values = self.group_windows[is_counted], values[is_counted]
 
         def add_up(amounts: Floats) -> Floats:
             sums = np.bincount(places, amounts, minlength=len(self))
             return np.asarray(sums, dtype=float)
 
         return WindowFigure(
-            add_up(np.ones(len(values_there))),
-            add_up(values_there),
-            add_up(values_there**2),
+            add_up(np.ones(len(values))),
+            add_up(values),
+            add_up(values**2),
         )
 
 
 def restarts(steps: Floats) -> Codes:
-    """Return the rows at which steps fall to one that was there before.
+    """Return the rows at which the step falls back to an earlier one.
 
-    None where they fall often: then the rows are in another order than they came.
+    If steps fall often, the rows are not in the order of the run: no row is returned.
     """
     falls = np.flatnonzero(np.diff(steps) < 0) + 1
     if len(falls) > MOST_RESTARTS:
@@ -123,28 +124,28 @@ def restarts(steps: Floats) -> Codes:
     )
 
 
-def was_done_again(steps: Floats) -> Mask:
-    """Return the rows of steps that a restarted run did again, (rows,).
+def is_repeated_step(steps: Floats) -> Mask:
+    """Return for each row whether a restarted run repeated its step, (rows,).
 
-    Steps that fall to one that was there before show a restart; a log that is only in
-    another order has no step twice.
+    A step that falls back to an earlier one shows a restart. A log that is only
+    reordered has no step twice.
 
-    >>> was_done_again(np.array([1.0, 2, 3, 2, 3, 4])).tolist()
+    >>> is_repeated_step(np.array([1.0, 2, 3, 2, 3, 4])).tolist()
     [False, True, True, False, False, False]
-    >>> was_done_again(np.array([1.0, 10, 11, 2, 3, 4])).any()
+    >>> is_repeated_step(np.array([1.0, 10, 11, 2, 3, 4])).any()
     np.False_
     """
-    again = np.zeros(len(steps), dtype=bool)
+    is_repeated = np.zeros(len(steps), dtype=bool)
     for row in restarts(steps):
-        again[:row] |= steps[:row] >= steps[row]
-    return again
+        is_repeated[:row] |= steps[:row] >= steps[row]
+    return is_repeated
 
 
 @dataclass(frozen=True, eq=False)
 class WindowFigure:
-    """A mean over the groups of each window: count, sum and sum of squares, (windows,).
+    """A figure by window, as count, sum and sum of squares over groups, (windows,).
 
-    Groups are what is independent: siblings answer one prompt.
+    Groups are the independent units, as siblings share a prompt.
     """
 
     counts: Floats
@@ -162,7 +163,7 @@ class WindowFigure:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return the first and the last mean that there is; NaN where there is none."""
+        """Return the first and the last mean that is not NaN, or NaN."""
         means = self.means[~np.isnan(self.means)]
         if not len(means):
             return np.nan, np.nan
@@ -170,12 +171,12 @@ class WindowFigure:
 
     @cached_property
     def errors(self) -> Floats:
-        """Return the standard error of each mean, NaN of fewer than two groups."""
+        """Return the standard error of each mean, NaN below two groups."""
         windows = np.arange(len(self))
         return self.stretches(windows, windows + 1).errors
 
     def stretches(self, firsts: Codes, lasts: Codes) -> Stretches:
-        """Return stretches of windows, each from a first one to behind a last."""
+        """Return the stretches from `firsts` to `lasts`, as half-open ranges."""
         totals = []
         for values in (self.counts, self.sums, self.squares):
             running = np.concatenate([[0.0], np.cumsum(values)])
@@ -187,22 +188,22 @@ class WindowFigure:
         return Stretches(counts, means, spread)
 
     def over(self, windows: slice) -> tuple[float, float]:
-        """Return the mean of some windows and its standard error.
+        """Return the mean over some windows and its standard error.
 
-        NaN without groups, the error also of one.
+        The mean is NaN without groups, the error below two groups.
         """
         first, last, _ = windows.indices(len(self))
         stretch = self.stretches(np.array([first]), np.array([last]))
         return float(stretch.means[0]), float(stretch.errors[0])
 
     def mean(self, windows: slice) -> float:
-        """Return the mean of some windows, NaN without groups."""
+        """Return the mean over some windows, NaN without groups."""
         return self.over(windows)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """Several stretches of windows: counts, means and squares about the mean."""
+    """Stretches of windows: group counts, means and sums of squared deviations."""
 
     counts: Floats
     means: Floats
@@ -210,7 +211,7 @@ class Stretches:
 
     @cached_property
     def errors(self) -> Floats:
-        """Return the standard error of each mean, NaN of fewer than two groups."""
+        """Return the standard error of each mean, NaN below two groups."""
         with np.errstate(invalid="ignore", divide="ignore"):
             variances = self.squares / (self.counts - 1) / self.counts
         variances[self.counts < 2] = np.nan

@@ -195,7 +195,7 @@ def test_of_a_run_that_grows_mostly_the_same_groups_are_read():
         groups = np.repeat(np.arange(8 * steps), 8)
         windows = Windows.of(groups // 8, groups)
         rows = windows.spread_rows(20_000)
-        of_window = np.bincount(windows.of_rows[rows])
+        of_window = np.bincount(windows.row_windows[rows])
         assert of_window.max() - of_window.min() <= 16  # two groups
         looks.append(set(groups[rows]))
     before, after = looks

@@ -36,7 +36,7 @@ from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.monitoring.changes import find_change
 from rewardkit.monitoring.readings import ATTACKS
 from rewardkit.monitoring.remedy import try_gate
-from rewardkit.monitoring.windows import Windows, was_done_again
+from rewardkit.monitoring.windows import Windows, is_repeated_step
 from rewardkit.strategies.added_text import (
     FAKE_VERDICTS,
     JUDGE_ORDERS,
@@ -203,7 +203,7 @@ def test_pressure_is_the_covariance_of_the_advantage_within_groups():
     paid = next(item for item in monitor.newly_paid if "thanks" in item.words)
     view = monitor.timelines[0].view
     rows = pd.DataFrame({"g": view.groups, "a": view.advantages, "f": paid.rows})
-    until = monitor.timelines[0].windows.of_rows <= paid.change.ending[0]
+    until = monitor.timelines[0].windows.row_windows <= paid.change.ending[0]
     groups = rows[until].groupby("g")
     by_hand = groups.apply(lambda g: np.cov(g["a"], g["f"], ddof=0)[0, 1]).mean()
     assert paid.pressure == pytest.approx(by_hand)
@@ -451,7 +451,7 @@ def test_steps_that_a_restarted_run_did_again_count_once():
     ids=["in order", "files by name", "restarted", "restarted twice"],
 )
 def test_only_steps_that_stand_twice_were_done_again(steps, again):
-    assert np.flatnonzero(was_done_again(np.array(steps, float))).tolist() == again
+    assert np.flatnonzero(is_repeated_step(np.array(steps, float))).tolist() == again
 
 
 # --- statistics
