@@ -14,7 +14,7 @@ import pytest
 from tables import read_blocks, read_table
 
 import rewardkit as rk
-from rewardkit.rewards.load import _beside
+from rewardkit.rewards.load import _modules_beside
 
 SOURCE = '''
 import rewardkit as rk
@@ -661,7 +661,7 @@ def test_modules_beside_a_file_in_the_root_of_the_disk_are_found(monkeypatch):
     beside.__file__ = os.path.join(os.path.abspath(os.sep), "beside_in_root.py")
     monkeypatch.setitem(sys.modules, beside.__name__, beside)
     file = Path(beside.__file__)
-    assert _beside(file)[beside.__name__] == file
+    assert _modules_beside(file)[beside.__name__] == file
 
 
 @pytest.mark.integration

@@ -27,7 +27,7 @@ from rewardkit.analysis.totals import find_totals
 from rewardkit.analysis.verdicts import Verdicts, find_verdicts
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Part, Reward
-from rewardkit.rewards.route import Plan, transformed
+from rewardkit.rewards.route import Plan, apply_transform
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +241,7 @@ class View(RewardedRows):
         part = Part(self.part, reward, np.arange(len(self)))
         plan = Plan(reward, len(self), (part,), steps)
         rewards = plan.combine(self.scores, self.gated, self.gate)
-        rewards = transformed(reward, rewards, self.groups)
+        rewards = apply_transform(reward, rewards, self.groups)
         return replace(self, reward=reward, rewards=rewards)
 
     @cached_property

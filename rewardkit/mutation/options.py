@@ -14,7 +14,7 @@ from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.primitive import Primitive
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.source import expression
-from rewardkit.rewards.users_code import of_rewardkit
+from rewardkit.rewards.users_code import is_from_rewardkit
 
 LIMIT_FACTORS = (0.7, 1.3)
 """Factors of a changed limit. Our choice: less is taste, any case notices more."""
@@ -138,7 +138,7 @@ def _change_call(function: Any, filled: Collection[str]) -> Changes:
         inner, arguments, bound = function.func, function.args, function.keywords
     if not inspect.isfunction(inner):
         return
-    is_ours = of_rewardkit(inner) and inner.__module__.startswith(
+    is_ours = is_from_rewardkit(inner) and inner.__module__.startswith(
         "rewardkit.primitives."
     )
     for name, parameter in inspect.signature(inner).parameters.items():

@@ -1,4 +1,4 @@
-"""Which of the values of a file or module is its reward."""
+"""Find which value of a file or module is its reward."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rewardkit.plain import is_number
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.script import (
-    HandedList,
+    TrainerList,
     Values,
     factories,
-    handed_over,
-    makers_of_rewards,
+    find_trainer_lists,
+    reward_makers,
 )
 from rewardkit.rewards.users_code import (
     helpers,
@@ -32,39 +32,39 @@ from rewardkit.rewards.users_code import (
 USUAL_NAMES = ("compute_score", "reward_func", "reward_fn", "reward_function")
 """Names that the guides of trainers give to a reward's function."""
 NEVER_CALLED = re.compile(r"main$|test_")
-"""Names of functions that a person or pytest runs; not called to find a reward."""
+"""Names of functions that a person or pytest runs; never called to find a reward."""
 HELPER = re.compile(r"(?:extract|parse|get|make|build|load|normalize)_")
-"""Names of functions that a reward calls. Our choice."""
+"""Names of helpers, which a reward calls. Our choice."""
 WEIGHTS_NAME = re.compile(r"(?i)weight|coef")
 
 
 class Fit(IntEnum):
-    """How well a value fits the calls of trainers."""
+    """How well a value fits the way trainers call reward functions."""
 
     NONE = 0
     COLUMNS = 1
-    """The log has what it asks for."""
+    """The log has all columns that it takes."""
     TRAINER = 2
-    """It asks for what only a certain trainer gives."""
+    """It takes arguments that only one trainer passes."""
 
 
 @dataclass(frozen=True)
 class RewardList:
-    """Reward functions that are added up: the name, function and weight of each.
+    """Reward functions that are added up: name, function and weight of each.
 
-    The weight is None where nothing says it.
+    A weight is None if it is unknown.
     """
 
     members: tuple[tuple[str, Any, float | None], ...]
 
     @classmethod
     def of(cls, value: Any, logged: Collection[str] = ()) -> RewardList:
-        """Read a list, tuple or dict of functions, see `_weighed_functions`.
+        """Read a list, tuple or dict of functions, see `_iterate_weighted`.
 
-        Their names are their own, or the keys of a dict from names to functions where
-        the log has no scores under their own names.
+        A dict from names to functions gives them the names of its keys, unless the log
+        has scores under the functions' own names.
         """
-        pairs = [*_weighed_functions(value)]
+        pairs = [*_iterate_weighted(value)]
         labels = [label_of(function) for function, _ in pairs]
         has_keys = isinstance(value, dict) and not all(map(callable, value))
         if has_keys and not set(labels) <= set(logged):
@@ -84,8 +84,8 @@ class RewardList:
         """Return whether each function has a weight."""
         return all(weight is not None for _, _, weight in self.members)
 
-    def weighed(self, weights: Sequence[float | None]) -> RewardList:
-        """Return the functions with these weights where they have none."""
+    def fill_weights(self, weights: Sequence[float | None]) -> RewardList:
+        """Return a copy in which functions without a weight have these."""
         members = []
         for member, weight in zip(self.members, weights, strict=True):
             if member[2] is None:
@@ -100,13 +100,14 @@ class Candidates:
 
     Attributes:
         place: The file or module.
-        attribute: The name that was asked for, "" where none was.
-        values: What stands under each name.
-        names: The public names that may stand for a reward.
-        likely: Those of which one is meant; ``"a,b"`` are functions that are added up.
+        attribute: The name that the user asked for, or "".
+        values: The module's value of each name.
+        names: The public names that may be a reward.
+        likely: The best of `names`; ``"a,b"`` are functions that are added up.
         logged: Names of the scores in a log.
-        handed: Lists that a script hands to a trainer, by the names of their members.
-        makers: Calls that the file offers to make a reward's function.
+        trainer_lists: Lists that a script passes to a trainer, by the names of their
+            members.
+        makers: Calls in the file that return a reward function.
     """
 
     place: str
@@ -115,11 +116,11 @@ class Candidates:
     names: tuple[str, ...]
     likely: tuple[str, ...]
     logged: Collection[str]
-    handed: Mapping[str, HandedList]
+    trainer_lists: Mapping[str, TrainerList]
     makers: Sequence[str]
 
     def value(self, name: str) -> Any:
-        """Return the value of a name, a `RewardList` where it stands for several."""
+        """Return the value of a name, a `RewardList` if that is several functions."""
         names = name.split(",")
         if len(names) > 1:
             values = [*map(self.values.get, names)]
@@ -131,22 +132,23 @@ class Candidates:
         functions = _functions_in(value, self.logged)
         if functions is None:
             return value
-        return functions.weighed(_weights_beside(value, functions.labels, self.values))
+        weights = _find_weights(value, functions.labels, self.values)
+        return functions.fill_weights(weights)
 
     def _weights_by_name(self, names: Sequence[str]) -> list[float | None]:
-        """Return the weights of functions that may be named in any order."""
-        for handed in self.handed.values():
-            if set(handed.functions) == set(names):
-                weights: Mapping[str, float | None] = handed.weights
-                if not weights and len(self.handed) == 1:
-                    order = [*handed.functions]
-                    beside = _weights_beside(order, order, self.values)
-                    weights = dict(zip(order, beside, strict=True))
+        """Return the weights of functions that are named in any order."""
+        for trainer_list in self.trainer_lists.values():
+            if set(trainer_list.functions) == set(names):
+                weights: Mapping[str, float | None] = trainer_list.weights
+                if not weights and len(self.trainer_lists) == 1:
+                    order = [*trainer_list.functions]
+                    variable = _find_weights(order, order, self.values)
+                    weights = dict(zip(order, variable, strict=True))
                 return [weights.get(name) for name in names]
-        return _weights_beside(names, names, self.values, has_order=False)
+        return _find_weights(names, names, self.values, has_order=False)
 
     def only(self) -> str:
-        """Return the only likely name. RewardError: there is none, or several."""
+        """Return the only likely name. RewardError: no such name, or several."""
         if len(self.likely) == 1:
             return self.likely[0]
         if self.attribute:
@@ -174,7 +176,7 @@ class Candidates:
         )
 
     def others(self, name: str) -> list[str]:
-        """Return the other names that no other candidate uses; none if it was named."""
+        """Return other names that no candidate uses; [] if the user named one."""
         if self.attribute:
             return []
         names = name.split(",")
@@ -194,45 +196,32 @@ def find_candidates(
 ) -> Candidates:
     """Find what may be the reward among the values of a module.
 
-    That is what the attribute names, else `reward`, else the list that the source hands
-    to a trainer (also where `reward` is one of it), else the only one that `_likely`
-    takes.
+    The first rule that names any value decides: the attribute; `reward`, unless the
+    source passes it to a trainer in a list; lists that the source passes to a trainer;
+    the names that `_likely` returns.
     """
-    handed: dict[str, HandedList] = {}
+    trainer_lists: dict[str, TrainerList] = {}
     is_reward = isinstance(values.get("reward"), Reward)
     if "," in attribute or not (attribute or is_reward):
-        handed = handed_over(source, values, module)
+        trainer_lists = find_trainer_lists(source, values, module)
     values = {
         name: value
         for name, value in values.items()
         if not isinstance(value, ModuleType)  # of `import reward`
     }
-    for item in handed.values():
-        values |= item.functions
-    makers = {getattr(value, "__qualname__", "") for value in values.values()}
-    makers = {name.partition(".<locals>")[0] for name in makers if ".<locals>" in name}
-    makers |= factories(source)
-    unused_calls = _unused_calls(source)
-    names = []
-    for name, value in values.items():
-        is_hidden = name.startswith("_") or name in makers
-        own_name = getattr(value, "__name__", name)
-        is_again = own_name != name and values.get(own_name) is value
-        if name in USUAL_NAMES and own_name not in USUAL_NAMES:
-            is_again = False  # an alias that says what a trainer is to call
-        is_made = name in unused_calls and isinstance(value, FunctionType)
-        if not (is_hidden or is_again) and (is_made or _may_be_reward(value, module)):
-            names.append(name)
+    members: dict[str, Callable[..., Any]] = {}
+    for item in trainer_lists.values():
+        members |= item.functions
+    values |= members
+    names = _possible_names(values, module, source)
     likely: list[str] = []
     if attribute:
         if set(attribute.split(",")) <= values.keys():
             likely = [attribute]
-    elif "reward" in values and not any(
-        "reward" in item.functions for item in handed.values()
-    ):
+    elif "reward" in values and "reward" not in members:
         likely = ["reward"]
-    elif handed:
-        likely = list(handed)
+    elif trainer_lists:
+        likely = list(trainer_lists)
     else:
         fits = {name: fit(values[name]) for name in names}
         ranked = [name for name in names if not NEVER_CALLED.match(name)]
@@ -246,13 +235,35 @@ def find_candidates(
         tuple(names),
         tuple(likely),
         logged,
-        handed,
-        makers_of_rewards(source),
+        trainer_lists,
+        reward_makers(source),
     )
 
 
+def _possible_names(values: Values, module: str, source: ast.Module) -> list[str]:
+    """List the public names in a module that may be a reward."""
+    makers = factories(source)
+    for value in values.values():
+        maker, is_local, _ = getattr(value, "__qualname__", "").partition(".<locals>")
+        if is_local:
+            makers.add(maker)
+    unused_calls = _unused_calls(source)
+    names = []
+    for name, value in values.items():
+        is_hidden = name.startswith("_") or name in makers
+        defined_name = getattr(value, "__name__", name)
+        is_alias = defined_name != name and values.get(defined_name) is value
+        if name in USUAL_NAMES and defined_name not in USUAL_NAMES:
+            is_alias = False  # it says which function a trainer is to call
+        is_result = name in unused_calls and isinstance(value, FunctionType)
+        is_possible = is_result or _may_be_reward(value, module)
+        if is_possible and not (is_hidden or is_alias):
+            names.append(name)
+    return names
+
+
 def _unused_calls(tree: ast.Module) -> set[str]:
-    """Return the names that a module gives to what calls return, and uses nowhere."""
+    """Return the names that a module assigns a call's result to and never reads."""
     names = set()
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
@@ -267,51 +278,31 @@ def _unused_calls(tree: ast.Module) -> set[str]:
 def _likely(
     fits: Mapping[str, Fit], values: Values, logged: Collection[str]
 ) -> list[str]:
-    """Return the names of which one is meant, best first.
+    """Return the names that are likely the reward, best first.
 
-    That is the function of a name that trainers' guides use, the only list of functions
-    with "reward" in its name, a function with a trainer's own arguments, one with
-    "reward" in its name, or any, that no other one uses. Of several it is the only list
-    or dict of functions that the log has scores of, or with weights beside it, else the
-    functions that the log has scores of.
+    If `_best_group` leaves several, the log decides: the only list of functions whose
+    scores are all in it; else the only list with weights; else the functions with
+    scores in it.
     """
     names = sorted(fits, key=lambda name: -fits[name])
-    of_trainer = [name for name in names if fits[name] is Fit.TRAINER]
-    unused = _unused(names, values)
-    usual = [name for name in names if name in USUAL_NAMES or _is_orm(values[name])]
-    used = set().union(*(_names_used(values[name]) for name in names))
     lists = {}
     for name, value in values.items():
         functions = _functions_in(value, logged)
         if functions is not None:
             lists[name] = functions
-    of_rewards = []
-    for name in lists:
-        if name not in used and "reward" in name.lower() and _is_sum(name, values):
-            of_rewards.append(name)
-    groups = (
-        [name for name in usual if name in of_trainer],
-        of_rewards,
-        [name for name in usual if fits[name]],
-        of_trainer,
-        usual,
-        [name for name in names if "reward" in name.lower() and name not in lists],
-        [name for name in unused if not HELPER.match(name)],
-        unused or names,
-    )
-    likely = next(filter(None, groups), [])
+    likely = _best_group(names, fits, values, lists)
     if len(likely) > 1:
         likely = _unused(likely, values)
     if len(likely) == 1:
         return likely
-    of_log, weighed = [], []
+    logged_lists, weighted_lists = [], []
     for name, functions in lists.items():
         if set(functions.labels) <= set(logged):
-            of_log.append(name)
-        weights = _weights_beside(values[name], functions.labels, values)
-        if functions.weighed(weights).has_weights:
-            weighed.append(name)
-    chosen = of_log or weighed
+            logged_lists.append(name)
+        weights = _find_weights(values[name], functions.labels, values)
+        if functions.fill_weights(weights).has_weights:
+            weighted_lists.append(name)
+    chosen = logged_lists or weighted_lists
     if len(chosen) == 1:
         return chosen
     scored = [name for name in names if name in logged]
@@ -321,11 +312,44 @@ def _likely(
     return fitting if len(fitting) > 1 else likely
 
 
+def _best_group(
+    names: list[str],
+    fits: Mapping[str, Fit],
+    values: Values,
+    lists: Collection[str],
+) -> list[str]:
+    """Return the names that share the strongest sign of a reward.
+
+    The signs, strongest first: a name from trainers' guides, a list of functions with
+    "reward" in its name, arguments of one trainer, a function with "reward" in its
+    name, not used by another candidate.
+    """
+    trainer_names = [name for name in names if fits[name] is Fit.TRAINER]
+    unused = _unused(names, values)
+    usual = [name for name in names if name in USUAL_NAMES or _is_orm(values[name])]
+    used = set().union(*(_names_used(values[name]) for name in names))
+    reward_lists = []
+    for name in lists:
+        if name not in used and "reward" in name.lower() and _is_sum(name, values):
+            reward_lists.append(name)
+    groups = (
+        [name for name in usual if name in trainer_names],
+        reward_lists,
+        [name for name in usual if fits[name]],
+        trainer_names,
+        usual,
+        [name for name in names if "reward" in name.lower() and name not in lists],
+        [name for name in unused if not HELPER.match(name)],
+        unused or names,
+    )
+    return next(filter(None, groups), [])
+
+
 def _is_sum(name: str, values: Values) -> bool:
     """Return whether the functions under a name are added up.
 
-    A dict may say which function is for which data, or be chosen from: it has parts of
-    a sum where its keys are in their names, and some ask for something else.
+    A dict may instead be a registry, or map data sets to functions. It is a sum if each
+    key is part of its function's name and the functions differ in their parameters.
     """
     functions = values[name]
     if not isinstance(functions, dict):
@@ -339,7 +363,7 @@ def _is_sum(name: str, values: Values) -> bool:
 
 
 def _may_be_reward(value: Any, module: str) -> bool:
-    """Return whether a value of this module may stand for a reward."""
+    """Return whether a value of this module may be a reward."""
     if isinstance(value, list | tuple):
         return _functions_in(value) is not None
     if isinstance(value, Reward):
@@ -353,19 +377,19 @@ def _may_be_reward(value: Any, module: str) -> bool:
 
 
 def _functions_in(value: Any, logged: Collection[str] = ()) -> RewardList | None:
-    """Return what a list, tuple or dict adds up, None unless it is all functions."""
+    """Return the functions in a list, tuple or dict; None if it has anything else."""
     if not isinstance(value, list | tuple | dict) or not value:
         return None
-    if not all(callable(function) for function, _ in _weighed_functions(value)):
+    if not all(callable(function) for function, _ in _iterate_weighted(value)):
         return None
     return RewardList.of(value, logged)
 
 
-def _weighed_functions(value: Any) -> Iterator[tuple[Any, float | None]]:
-    """Yield what a list, tuple or dict holds, each with its weight, None without one.
+def _iterate_weighted(value: Any) -> Iterator[tuple[Any, float | None]]:
+    """Yield each item of a list, tuple or dict with its weight, or None.
 
-    Weights stand in pairs with the functions, in a second list beside theirs, or in a
-    dict under them.
+    The value has one of three forms: pairs of function and weight, a list of functions
+    and a list of weights, or a dict from functions to weights.
     """
     items = value
     if isinstance(value, dict):
@@ -380,16 +404,17 @@ def _weighed_functions(value: Any) -> Iterator[tuple[Any, float | None]]:
             yield item, None
 
 
-def _weights_beside(
+def _find_weights(
     functions: Any,
     labels: Sequence[str],
     values: Values,
     *,
     has_order: bool = True,
 ) -> list[float | None]:
-    """Return the weights of functions: of a dict of their keys, or a list beside them.
+    """Find the module's variable that holds the weights of functions.
 
-    None for each where there are no such weights, or several.
+    That is a dict with their keys or, if they have an order, a list of their length.
+    Returns None for each if no variable fits, or several do.
     """
     keys = list(map(str, functions)) if isinstance(functions, dict) else [*labels]
     weights = []
@@ -408,7 +433,7 @@ def _weights_beside(
 
 
 def _unused(names: Sequence[str], values: Values) -> list[str]:
-    """Return the names of functions and classes that no other one of these uses."""
+    """Return the functions and classes of `names` that no other of them uses."""
     used: set[str] = set()
     for name in names:
         used |= _names_used(values[name]) - {name}
@@ -416,9 +441,9 @@ def _unused(names: Sequence[str], values: Values) -> list[str]:
 
 
 def _names_used(value: Any) -> set[str]:
-    """Return the names in the code of a function, or of the methods of a class.
+    """Return the names in the code of a function, or in the methods of a class.
 
-    Of what these call in their file, too.
+    Includes the code of functions of the same file that they call.
     """
     names: set[str] = set()
     if isinstance(value, Reward | list | tuple | dict):
@@ -439,6 +464,6 @@ def _names_used(value: Any) -> set[str]:
 
 
 def _is_orm(value: Any) -> bool:
-    """Return whether a class is made from ms-swift's ORM, or from a stand-in."""
+    """Return whether a class inherits from ms-swift's ORM, or a stand-in for it."""
     bases = value.__mro__[1:] if isinstance(value, type) else ()
     return any(base.__name__ == "ORM" for base in bases)

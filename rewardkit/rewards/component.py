@@ -23,28 +23,29 @@ from rewardkit.rewards.users_code import user_code, without_partial
 
 
 def parameters(function: Any) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a callable by name; {} where they cannot be read."""
-    for reader in (_read_signature, inspect.signature):  # some cannot be hashed
+    """Return the parameters of a callable by name; {} if they cannot be read."""
+    # the second reader is for callables that cannot be hashed
+    for reader in (_read_signature, inspect.signature):
         with suppress(TypeError, ValueError):
             return reader(function).parameters
     return {}
 
 
-@functools.lru_cache(maxsize=64)  # adapters ask anew for every shard
+@functools.lru_cache(maxsize=64)  # adapters ask again for every shard
 def _read_signature(function: Any) -> inspect.Signature:
     return inspect.signature(function)
 
 
 class ColumnName(str):
-    """The column that a parameter takes, as its annotation: it may be no identifier."""
+    """Annotation of a parameter: the column it takes, which may be no identifier."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A function and the column each of its filled parameters takes.
+    """A function, and the column that each of its parameters takes.
 
-    Filled are the parameters without a default and those that `columns` names;
-    ``*args`` and ``**kwargs`` get nothing.
+    Only parameters without a default and those named in `columns` take one; ``*args``
+    and ``**kwargs`` get nothing.
     """
 
     function: Callable[..., Any]
@@ -59,7 +60,7 @@ class Call:
         owner: str,
         columns: Mapping[str, str] | None = None,
     ) -> Call:
-        """Read how `function`, named `owner` in errors, is called.
+        """Read which columns `function` takes; errors call it `owner`.
 
         RewardError: not callable, no signature, unknown parameter.
         """
@@ -98,8 +99,8 @@ class Call:
         for place, (name, p) in enumerate(named.items()):
             if p.default is not p.empty and name not in columns:
                 continue
-            own_name = p.annotation if isinstance(p.annotation, ColumnName) else name
-            column = columns.get(name, own_name)
+            default = p.annotation if isinstance(p.annotation, ColumnName) else name
+            column = columns.get(name, default)
             if p.kind is not p.KEYWORD_ONLY and place == len(positional):
                 positional.append(column)
             elif p.kind is p.POSITIONAL_ONLY:
@@ -114,32 +115,35 @@ class Call:
 
     @property
     def asks_for(self) -> tuple[str, ...]:
-        """Names of the columns it needs."""
+        """Names of the columns that the function takes."""
         return (*self.positional, *self.keywords.values())
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Those of `asks_for` that the function reads: a trainer's may ignore some."""
+        """Names of the columns that the function reads.
+
+        A trainer's function may take more than it reads.
+        """
         reads = getattr(self.function, "reads", None)
         if reads is None:
             return self.asks_for
         return tuple(filter(reads, self.asks_for))
 
-    @cached_property  # asked for each shard
+    @cached_property  # needed for each shard
     def is_async(self) -> bool:
-        """Whether what the function returns has to be awaited."""
+        """Whether the function returns an awaitable."""
         return is_async(self.function)
 
     @cached_property
     def has_user_code(self) -> bool:
-        """Whether the function is, or holds, code that is not rewardkit's."""
+        """Whether the function is, or contains, code that is not rewardkit's."""
         return bool(user_code(self.function))
 
 
 def is_async(function: Any) -> bool:
-    """Return whether what a function returns has to be awaited.
+    """Return whether a function returns an awaitable.
 
-    An object that calls another may say so itself, by an attribute `is_async`.
+    An object that wraps another may say so with an attribute `is_async`.
     """
     function = without_partial(function)
     return (
@@ -160,7 +164,7 @@ def check_name(name: Any, owner: str) -> None:
 
 
 def read_gate(gate: Gate | None, owner: str) -> Call | None:
-    """Return how a gate is called, None where there is none."""
+    """Return the call of a gate, None without a gate."""
     if gate is None:
         return None
     owner = f"the gate of {owner}"
@@ -170,7 +174,7 @@ def read_gate(gate: Gate | None, owner: str) -> Call | None:
 
 
 PENALTY = re.compile(r"(?i)penal|punish|malus")
-"""Words for what takes off: a trainer's function may do that without a weight."""
+"""Names of penalties: a trainer's function may return them without a weight."""
 
 COMPONENT_KINDS = {False: "row", True: "batch", "group": "batch by group"}
 
@@ -180,19 +184,23 @@ class Component:
     """One scored aspect of a completion.
 
     `function` returns a finite number in `range` (default (0, 1); ``None``: unbounded),
-    a bool, or ``None`` for "not judged". Its parameters name the columns it needs:
-    rollout columns, fields, earlier components' scores; `columns` maps a parameter to a
-    column of another name. `weight` is its share of the reward, negative for a penalty,
-    0 to record only, or a `schedule` of the training's steps, of which the first weight
-    is taken where no step is told; `why` says what it is paid for; behind a closed
-    `gate` it is not run. ``batch=True``: columns in, list out; ``batch="group"``: the
-    same, a call a group where there are groups, and row by row where that call fails;
-    ``group=True``: lists of the siblings of one group whose gate is open, and without
-    groups not judged; primitives that compare siblings set it themselves. An `async
-    def` is run on an event loop. `primary` marks the task itself (by default the
-    component of the largest weight); `expects_partial` says that a wrong answer may
-    earn a part of it, which probes then do not hold against it. RewardError:
-    inconsistent options.
+    a bool, or ``None`` for "not judged". An `async def` is run on an event loop. The
+    names of its parameters are the columns it takes: rollout columns, fields, scores of
+    earlier components. `columns` maps a parameter to a column of another name.
+
+    `weight` is a number, negative for a penalty, 0 to record only, or a `schedule` over
+    training steps; rows without a step get its first weight. `why` says what the
+    component rewards. Behind a closed `gate` it is not run.
+
+    ``batch=True``: the function takes a list a column and returns a list.
+    ``batch="group"``: the same, one call a group if there are groups; a call that fails
+    is repeated row by row. ``group=True``: the function takes lists of the siblings of
+    one group whose gate is open; without groups it is not judged. Primitives that
+    compare siblings set this themselves.
+
+    `primary` marks the task itself (by default the component of the largest weight).
+    `expects_partial` says that a wrong answer may earn a part of the score, so that
+    probes do not report it. RewardError: inconsistent options.
 
     >>> Component("short", lambda completion: len(completion) < 10, weight=0.1).asks_for
     ('completion',)
@@ -218,7 +226,7 @@ class Component:
             object.__setattr__(self, "schedule", self.weight)
             object.__setattr__(self, "weight", self.weight.start)
         elif self.schedule is not None and self.weight != self.schedule.start:
-            object.__setattr__(self, "schedule", None)  # another weight takes its place
+            object.__setattr__(self, "schedule", None)  # replaced by another weight
         # some functions can only be called for several rows
         if not (self.batch or self.group):
             together = getattr(self.function, "together", "")
@@ -227,7 +235,7 @@ class Component:
         owner = f"component {self.name!r}"
         for problem in self._problems():
             raise RewardError(f"{owner}: {problem}")
-        # what cannot be called by name is an error here, where it is written
+        # a function that cannot be called by name is an error here, where it is written
         Call.of(self.function, owner, self.columns)
         read_gate(self.gate, owner)
         sources_seen(filter(None, [self.function, self.gate]))
@@ -260,26 +268,26 @@ class Component:
 
     @cached_property
     def call(self) -> Call:
-        """How its function is called."""
+        """The call of its function."""
         return Call.of(self.function, f"component {self.name!r}", self.columns)
 
     @cached_property
     def gate_call(self) -> Call | None:
-        """How its gate is called; ``None`` where there is none."""
+        """The call of its gate, None without a gate."""
         return read_gate(self.gate, f"component {self.name!r}")
 
     @property
     def calls(self) -> list[Call]:
-        """The call of its function, and that of its gate where there is one."""
+        """The call of its function, then of its gate if it has one."""
         return [call for call in (self.call, self.gate_call) if call is not None]
 
     @property
     def asks_for(self) -> tuple[str, ...]:
-        """Names of the columns that its function needs."""
+        """Names of the columns that its function takes."""
         return self.call.asks_for
 
     def scoring_record(self) -> dict[str, Any]:
-        """Return what decides its scores, as plain data."""
+        """Return the options that decide its scores, as plain data."""
         limits = None
         if self.range:
             limits = [end if math.isfinite(end) else str(end) for end in self.range]
@@ -294,7 +302,7 @@ class Component:
         }
 
     def paying_record(self) -> dict[str, Any]:
-        """Return what it is paid and why, as plain data."""
+        """Return the other options, such as its weight, as plain data."""
         record = {"weight": self.weight, "why": self.why, "primary": self.primary}
         if self.expects_partial:
             record["expects_partial"] = True
@@ -304,26 +312,26 @@ class Component:
 
     @property
     def is_penalty(self) -> bool:
-        """Whether it takes off, by its weight, its name or how its `why` begins."""
+        """Whether it is a penalty by its weight, its name or the start of `why`."""
         is_named = PENALTY.search(self.name) or PENALTY.match(self.why)
         return self.largest_weight < 0 or is_named is not None
 
     @property
     def largest_weight(self) -> float:
-        """Return the weight, of a schedule the one that is farthest from 0."""
+        """Return the weight; of a schedule, the weight farthest from 0."""
         if self.schedule is None:
             return float(self.weight)
         return max(self.schedule.weights, key=abs)
 
     def at(self, step: float) -> Component:
-        """Return the component with its weight at a step, and no schedule."""
+        """Return a copy with the weight at a step in place of the schedule."""
         if self.schedule is None:
             return self
         return replace(self, weight=self.schedule.at(step), schedule=None)
 
 
 def _is_range(value: Any) -> bool:
-    """Return whether a value is (low, high), two numbers that rise."""
+    """Return whether a value is (low, high), numbers with low < high."""
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         return False
     low, high = value

@@ -1,7 +1,7 @@
-"""What tells two definitions apart: how functions are written, and source hashes.
+"""Tell definitions apart by the text of their functions and by source hashes.
 
-The hash of a function's source file is taken when a component or reward is first made
-of it, so that an edit of the file afterwards does not vouch for code that never ran.
+A function's source file is hashed when a component or reward first uses it. A later
+edit of the file therefore does not change the hash of the code that ran.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from weakref import WeakKeyDictionary
 
 from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate
-from rewardkit.rewards.users_code import cell_content, of_rewardkit, user_code
+from rewardkit.rewards.users_code import cell_content, is_from_rewardkit, user_code
 
 SOURCE_HASH = "__rewardkit_source_hash__"
-"""The name under which a module that `load_reward` ran holds the hash of its text."""
+"""Attribute of a module run by `load_reward`: the hash of its text."""
 
 _SEEN: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
-"""Function or class -> name and hash of its source file when it was first asked for."""
+"""Function or class -> name and hash of its source file when it was first used."""
 
 
 @dataclass(frozen=True, repr=False)
 class Recorded:
-    """A stand-in for a function of which only its text and columns were recorded."""
+    """A stand-in for a function that is known only from a run record."""
 
     text: str
     asked_for: tuple[str, ...] = ()
 
     def __call__(self, *_: Any) -> Any:
-        """Raise a RewardError: the function is not at hand."""
+        """Raise a RewardError: a recorded function cannot run."""
         raise RewardError(
             f"{self.text} was read from a run record and cannot be run; load the "
             "reward itself"
@@ -47,11 +47,11 @@ class Recorded:
 
 @dataclass(frozen=True)
 class ReadFrom:
-    """The files that a reward was read from, as they were when they were run.
+    """The files that a reward was read from, as they were when they ran.
 
-    `entry` is the name of the reward in them, as "my_reward.py:reward"; `files` are the
-    file and the modules beside it that it imported, by name; `definition` is the record
-    of the reward as it was read, which one that was changed since has no longer.
+    `entry` names the reward, as "my_reward.py:reward". `files` has the file and the
+    modules beside it that it imported, by name. `definition` is the record of the
+    reward when it was read: one that was changed since has another record.
     """
 
     entry: str
@@ -60,10 +60,10 @@ class ReadFrom:
 
 
 def describe(function: Any) -> str:
-    """Return a function as it is written in records and fingerprints.
+    """Return the text of a function in records and fingerprints.
 
-    The same on every machine, no memory addresses; a primitive's as people write it
-    (``rk.verify.matches``).
+    It has no memory addresses and is the same on every machine. A primitive has its
+    public name (``rk.verify.matches``).
     """
     if isinstance(function, functools.partial):
         arguments = [_describe_argument(value) for value in function.args]
@@ -73,7 +73,7 @@ def describe(function: Any) -> str:
     if isinstance(function, Gate) and callable(function.on):
         return f"gate({describe(function.on)})"
     if hasattr(function, "__qualname__"):
-        if not of_rewardkit(function):
+        if not is_from_rewardkit(function):
             return str(function.__qualname__)
         module = function.__module__
         if module.startswith("rewardkit.primitives."):
@@ -95,13 +95,13 @@ def fingerprint(content: Any) -> str:
 
 
 NO_DEFINITION = ("version", "name", "origin", "fingerprints")
-"""What of a reward's record is no part of its definition."""
+"""Keys of a reward's record that are no part of its definition."""
 NO_SCORING = ("weight", "schedule", "why", "primary", "expects_partial")
-"""The same of a component; weights and schedules stand beside the components."""
+"""The same of a component; the reward's record has all weights and schedules."""
 
 
 def definition_hash(record: Mapping[str, Any]) -> str:
-    """Return the hash of a reward's record, whatever its source files are called."""
+    """Return the hash of a reward's record, ignoring the names of source files."""
     if "route" in record:
         route = record["route"]
         values = []
@@ -127,8 +127,7 @@ def source_hash(text: bytes) -> str:
 def sources(functions: Iterable[Any]) -> dict[str, str]:
     """Return file name -> hash of the source files of users' functions.
 
-    As they were when the functions were first seen; a function without source is
-    "unknown".
+    The hash is of the file when its function was first used; "unknown" without source.
     """
     hashes: dict[str, list[str]] = {}
     for code, name, file_hash in sources_seen(functions):
@@ -140,7 +139,7 @@ def sources(functions: Iterable[Any]) -> dict[str, str]:
 
 
 def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, str, str]]:
-    """Return each piece of users' code with the name and hash of its source file."""
+    """Return each user function with the name and hash of its source file."""
     code_files = []
     for function in functions:
         for code in user_code(function):
@@ -149,10 +148,10 @@ def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, str, str]]:
 
 
 def _source_file(part: Any) -> tuple[str, str]:
-    """Return name and hash of a source file, as it was when first seen."""
+    """Return the name of a source file and its hash when it was first used."""
     code = part if hasattr(part, "__qualname__") else type(part)
     module_hash = getattr(code, "__globals__", {}).get(SOURCE_HASH)
-    if module_hash:  # of the run that made it
+    if module_hash:  # from the run of a reward file
         return Path(code.__code__.co_filename).name, module_hash
     try:
         return _SEEN.get(code) or _SEEN.setdefault(code, _read_source(code))
@@ -161,10 +160,10 @@ def _source_file(part: Any) -> tuple[str, str]:
 
 
 def _read_source(code: Any) -> tuple[str, str]:
-    """Return name and hash of the file of a function or class, as it is now."""
+    """Return the name and current hash of the file of a function or class."""
     try:
         file = inspect.getsourcefile(code)
-        # Python 3.13 would give the text of whatever ran last
+        # Python 3.13 would return the text that ran last
         if file in ("<string>", "<stdin>"):
             raise OSError
         if file and Path(file).is_file():
@@ -177,7 +176,7 @@ def _read_source(code: Any) -> tuple[str, str]:
 
 
 def _state_hash(part: Any) -> str:
-    """Hash what a function has besides its source: closure, defaults, state."""
+    """Hash the closure, defaults and attributes of a function, "" without any."""
     state: Any = {}
     code = getattr(part, "__code__", None)
     if code is not None:

@@ -1,4 +1,4 @@
-"""Find what the name of a reward stands for, and run reward files."""
+"""Find a reward by its name, and run reward files."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ from rewardkit.workers.worker import (
 )
 
 MODULE_FILES = "__rewardkit_files__"
-"""The name under which the module that a file made holds what was run of files."""
+"""Attribute of a module made from a file: the contents of the files that ran."""
 GALLERY = "rewardkit.gallery"
 MAIN = "__name__"
-"""What a script compares with "__main__" where it is to do something when it is run."""
+"""The name that a script compares with "__main__" around code for direct runs."""
 FILE_MODULE = "reward_file_"
-"""Start of the name of the module that a run of a file makes."""
+"""Prefix of the names of modules made from files."""
 
 
 def find_reward(name: str) -> tuple[Any, str]:
-    """Return what stands under `file.py:name` or `package.module:name`, and its name.
+    """Return the value at `file.py:name` or `package.module:name`, and its name.
 
-    Without a name that is the only one that can be meant, see `find_candidates`; a
-    `RewardList` stands for several functions. A file is run anew at each call.
+    Without a name it is the only likely one, see `find_candidates`. Several functions
+    are a `RewardList`. A file runs again at each call.
 
     Raises:
         RewardError: No such file or name, several functions and no name, or an error
@@ -71,19 +71,21 @@ def candidates_of(
     logged: Collection[str] = (),
     fit: Callable[[Any], Fit] = lambda value: Fit.NONE,
 ) -> Candidates:
-    """Return what may stand under the name of a reward, for a log with such scores.
+    """Return the values that the name of a reward may mean.
 
-    `fit` says how well a value fits the calls of trainers.
+    `logged` has the names of the scores in the log. `fit` rates how well a value fits
+    the calls of trainers.
 
     Raises:
         RewardError: No such file, or an error while it runs (with file and line).
     """
-    place, attribute = _place(name)
-    module = _module(place)
+    place, attribute = _split_name(name)
+    module = _load_module(place)
     values = dict(vars(module))
     for part in filter(None, attribute.split(",")):
         owner, _, method = part.partition(".")
-        if owner not in values and hasattr(module, owner):  # which a package may make
+        # the module's __getattr__ may make it
+        if owner not in values and hasattr(module, owner):
             values[owner] = getattr(module, owner)
         if method and hasattr(values.get(owner), method):
             if isinstance(values[owner], type):
@@ -91,14 +93,14 @@ def candidates_of(
             values[part] = getattr(values[owner], method)
     source = ast.parse(b"")
     if str(module.__file__).endswith(".py"):
-        source = ast.parse(_content(module))
+        source = ast.parse(_read_file_of(module))
     return find_candidates(
         place, attribute, values, module.__name__, source, logged, fit
     )
 
 
-def _content(module: ModuleType) -> bytes:
-    """Return what the file of a module holds, also of one in a zip."""
+def _read_file_of(module: ModuleType) -> bytes:
+    """Read the file of a module, which may be in a zip."""
     path = Path(str(module.__file__))
     if path.is_file() or module.__spec__ is None:
         return path.read_bytes()
@@ -106,11 +108,8 @@ def _content(module: ModuleType) -> bytes:
     return content
 
 
-def _place(name: str) -> tuple[str, str]:
-    """Return the file or module that the name of a reward is in, and its attribute.
-
-    "" where none is named.
-    """
+def _split_name(name: str) -> tuple[str, str]:
+    """Split the name of a reward into file or module, and attribute or ""."""
     # the colon of a drive, as in C:\\r.py, is followed by more than a name
     match = re.fullmatch(r"(.*?)(?::([\w.,]*))?", str(name), re.DOTALL)
     place, attribute = match.groups("") if match else (str(name), "")
@@ -120,11 +119,11 @@ def _place(name: str) -> tuple[str, str]:
     return place, attribute
 
 
-def _module(place: str) -> ModuleType:
+def _load_module(place: str) -> ModuleType:
     """Run the file, or import the module, of this name.
 
     Raises:
-        RewardError: There is none, or it raises.
+        RewardError: It does not exist, or it raises.
     """
     if place.endswith(".py"):
         if not Path(place).is_file():
@@ -142,7 +141,7 @@ def _module(place: str) -> ModuleType:
         return importlib.import_module(place)
     except CAUGHT as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
-        # a missing module other than this or its package is an error inside it
+        # if another module is missing, the error is inside this one
         if not missing or not f"{place}.".startswith(f"{missing}."):
             raise RewardError(failed(place, error)) from error
     package, _, name = place.rpartition(".")
@@ -166,29 +165,29 @@ def gallery_names() -> list[str]:
 def run_file(path: Path) -> ModuleType:
     """Run a file and return its module; its folder is importable while it runs.
 
-    Modules of other folders that have the names of files beside it are in `sys.modules`
-    again when it has run.
+    The file may have neighbours with the names of modules imported from elsewhere. It
+    imports its neighbours; the other modules are in `sys.modules` again afterwards.
     """
     path = path.resolve()
     # modules that an earlier run imported may have changed
-    for helper in _HELPERS & _beside(path).keys():
+    for helper in _HELPERS & _modules_beside(path).keys():
         package, _, attribute = helper.rpartition(".")
         vars(sys.modules.get(package, ModuleType(""))).pop(attribute, None)
         del sys.modules[helper]
     before = sys.modules.copy()
     others = forget_others(str(path.parent))
-    imported = _beside(path)
+    imported = _modules_beside(path)
     importlib.invalidate_caches()
     folders = import_folders(str(path))
     sys.path[:0] = folders
-    # bytecode of modules beside it would take two edits of one second for one
+    # bytecode would hide a second edit of a neighbour within one second
     writes = sys.dont_write_bytecode
     sys.dont_write_bytecode = True
     try:
         content = path.read_bytes()
         _check_keeps_nothing(path, content)
-        name = _name(path.stem, str(path).encode())
-        module = _run(name, str(path), content, content, is_in_folder=True)
+        name = _module_name(path.stem, str(path).encode())
+        module = _run_as_module(name, str(path), content, content, is_in_folder=True)
         files = {path.name: content} | _files_below(path.parent)
     except CAUGHT as error:
         raise RewardError(failed(str(path), error)) from error
@@ -196,41 +195,41 @@ def run_file(path: Path) -> ModuleType:
         for folder in folders:
             sys.path.remove(folder)
         sys.dont_write_bytecode = writes
-        helpers = _beside(path)
+        helpers = _modules_beside(path)
         for name in imported:
             helpers.pop(name, None)
-        own_namesakes = _put_back(others, before)
-        # of a run that failed, too
-        _HELPERS.update(helpers.keys() - own_namesakes.keys())
-    beside_text = b"".join(file.read_bytes() for file in helpers.values())
-    vars(module)[SOURCE_HASH] = source_hash(content + beside_text)
-    vars(module).update({MODULE_FILES: files, NAMESAKES: own_namesakes})
+        replacements = _restore_modules(others, before)
+        # also after a run that failed
+        _HELPERS.update(helpers.keys() - replacements.keys())
+    helper_text = b"".join(file.read_bytes() for file in helpers.values())
+    vars(module)[SOURCE_HASH] = source_hash(content + helper_text)
+    vars(module).update({MODULE_FILES: files, NAMESAKES: replacements})
     return module
 
 
-def _put_back(
+def _restore_modules(
     others: Mapping[str, ModuleType], before: Mapping[str, ModuleType]
 ) -> dict[str, ModuleType]:
-    """Put forgotten modules back; return those that were imported in their place."""
-    own_namesakes = {}
+    """Restore forgotten modules; return the modules imported in their place."""
+    replacements = {}
     tops = {name.partition(".")[0] for name in others}
     for name, module in sys.modules.copy().items():
         if name.partition(".")[0] in tops and before.get(name) is not module:
-            own_namesakes[name] = sys.modules.pop(name)
+            replacements[name] = sys.modules.pop(name)
     sys.modules.update(others)
-    return own_namesakes
+    return replacements
 
 
 def _check_keeps_nothing(path: Path, content: bytes) -> None:
-    """Raise a RewardError where a file keeps a scoring whenever it is read.
+    """Raise a RewardError if reading a file would keep a scoring each time.
 
-    Before it runs, as what it would keep has to be scored first.
+    Called before the file runs, as it would first score the rollouts.
     """
     if b".keep(" not in content or b"rewardkit" not in content:
         return
     try:
         nodes: list[ast.AST] = [ast.parse(content)]
-    except (SyntaxError, ValueError):  # which the run tells
+    except (SyntaxError, ValueError):  # the run reports it
         return
     while nodes:
         node = nodes.pop()
@@ -246,18 +245,17 @@ def _check_keeps_nothing(path: Path, content: bytes) -> None:
 
 
 def _runs_later(node: ast.AST) -> bool:
-    """Return whether what stands in a node is not run when a file is read."""
+    """Return whether the code in a node does not run when its file is read."""
     if isinstance(node, ast.If):
         names = [item.id for item in ast.walk(node.test) if isinstance(item, ast.Name)]
         return MAIN in names
-    later = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    return isinstance(node, later)
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
 
 
 def _files_below(folder: Path) -> dict[str, bytes]:
-    """Return the files of imported modules in a folder and those in it, by name.
+    """Return the content of each imported module's file below a folder, by name.
 
-    Not of libraries that are installed there.
+    Installed libraries are left out.
     """
     files = {}
     for name, place in _modules_below(folder).items():
@@ -270,19 +268,21 @@ def _files_below(folder: Path) -> dict[str, bytes]:
 
 
 def with_source(reward: Reward, name: str, attribute: str) -> Reward:
-    """Return a reward with the files that `find_reward` has just read for this name.
+    """Return a reward with the files that were just read for this name.
 
-    `attribute` is what it found.
+    `attribute` is the name of the reward in them.
     """
-    place, _ = _place(name)
+    place, _ = _split_name(name)
     if place.endswith(".py"):
         path = Path(place).resolve()
-        module = sys.modules[_name(path.stem, str(path).encode())]
+        module = sys.modules[_module_name(path.stem, str(path).encode())]
         files = vars(module)[MODULE_FILES]
         entry = path.name
     else:
-        path = Path(str(sys.modules[place].__file__))
-        entry, files = path.name, {path.name: _content(sys.modules[place])}
+        module = sys.modules[place]
+        path = Path(str(module.__file__))
+        entry = path.name
+        files = {entry: _read_file_of(module)}
         top = place.partition(".")[0]
         if top != place and not INSTALLED & {*path.parts} and top != "rewardkit":
             package = Path(str(sys.modules[top].__file__)).parent
@@ -295,24 +295,25 @@ def with_source(reward: Reward, name: str, attribute: str) -> Reward:
 
 
 def run_text(file: str, text: str) -> ModuleType:
-    """Run the text of a user's file, copied into a file that rewardkit wrote.
+    """Run the text of a user's file that was copied into a file written by rewardkit.
 
-    As a module of its own its names cannot clash with those of the file around it.
+    It is a module, so that its names cannot clash with those of the file around it.
     """
     content = text.encode("utf-8", "surrogatepass")
-    name = _name(file.partition(".")[0], content)
-    place = f"<{name[-8:]}>/{file}"  # two files of one name have lines of their own
+    name = _module_name(file.partition(".")[0], content)
+    # unique, so that files of the same name do not share lines in tracebacks
+    place = f"<{name[-8:]}>/{file}"
     # lines as Python counts them, not str.splitlines
     lines = [f"{line}\n" for line in text.split("\n")]
     linecache.cache[place] = len(text), None, lines, place
-    return sys.modules.get(name) or _run(name, place, text, content)
+    return sys.modules.get(name) or _run_as_module(name, place, text, content)
 
 
-def _name(stem: str, content: bytes) -> str:
+def _module_name(stem: str, content: bytes) -> str:
     return f"{FILE_MODULE}{stem}_{hashlib.sha256(content).hexdigest()[:8]}"
 
 
-def _run(
+def _run_as_module(
     name: str,
     place: str,
     text: str | bytes,
@@ -320,7 +321,7 @@ def _run(
     *,
     is_in_folder: bool = False,
 ) -> ModuleType:
-    """Run a text as a module whose name, for pickling, is made from its content."""
+    """Run a text as a module; pickles refer to it by `name`."""
     before = sys.modules.get(name)
     module = ModuleType(name)
     source = {MODULE_SOURCE: content, SOURCE_HASH: source_hash(content)}
@@ -344,18 +345,18 @@ _HELPERS: set[str] = set()
 
 
 def forget_beside(path: Path) -> None:
-    """Make the next run of the file import the modules beside it anew.
+    """Make the next run of the file import the modules beside it again.
 
-    Packages and their modules stay.
+    Packages and their modules are not imported again.
     """
-    for name in _beside(path.resolve()):
+    for name in _modules_beside(path.resolve()):
         is_package = "." in name or hasattr(sys.modules[name], "__path__")
         if not is_package and name != "__main__":
             _HELPERS.add(name)
 
 
-def _beside(path: Path) -> dict[str, Path]:
-    """Return the imported modules whose files lie beside the file, sorted by name."""
+def _modules_beside(path: Path) -> dict[str, Path]:
+    """Return the files of imported modules in the folder of a file, sorted by name."""
     folder = str(path.parent)
     modules = sorted(_modules_below(path.parent).items())
     return {
@@ -364,23 +365,22 @@ def _beside(path: Path) -> dict[str, Path]:
 
 
 def _modules_below(folder: Path) -> dict[str, str]:
-    """Return the files of imported modules in a folder or those in it, by name.
+    """Return the paths of imported modules' files below a folder, by module name.
 
-    As texts: an environment may lie there, with thousands.
+    Paths are strings, as an environment in the folder may have thousands of modules.
     """
     files = {}
-    start = os.path.join(folder, "")  # of the root as well
+    start = os.path.join(folder, "")  # also right for the root folder
     modules = sys.modules.copy()  # another thread may import meanwhile
     for name, module in modules.items():
         file = getattr(module, "__file__", None) or ""
-        # thousands are elsewhere, and a prefix is compared at once
         if file.startswith(start) and not name.startswith(FILE_MODULE):
             files[name] = file
     return files
 
 
 def failed(place: str, error: BaseException) -> str:
-    """Return one sentence on an error in the user's code: file, line, what."""
+    """Describe an error in the user's code in one sentence: file, line, message."""
     if isinstance(error, SyntaxError):
         return (
             f"{error.filename or place}:{error.lineno}: "
@@ -400,11 +400,11 @@ def failed(place: str, error: BaseException) -> str:
     return f"{where}: {' '.join(text.split())}"
 
 
-@lru_cache(maxsize=8)  # so that all who look at a class speak of one object
+@lru_cache(maxsize=8)  # all callers share one object of a class
 def make_object(kind: type) -> Any:
-    """Make an object of a user's class, the same each time.
+    """Make an object of a user's class; later calls return the same object.
 
-    RewardError: its making fails; with file and line.
+    RewardError: the class raises; the message has file and line.
 
     >>> class Weighed:
     ...     def __init__(self, weight): ...
@@ -424,12 +424,12 @@ def make_object(kind: type) -> Any:
 
 
 def default_settings(kind: type) -> dict[str, Any]:
-    """Return what a class is made with: settings that say all by themselves.
+    """Return default arguments for a class.
 
-    These are the required parameters that are annotated with a dataclass.
+    A required parameter annotated with a dataclass gets that dataclass's defaults.
     """
     hints: dict[str, Any] = {}
-    with suppress(*CAUGHT):  # annotations of what is not there
+    with suppress(*CAUGHT):  # an annotation may name something that is not imported
         hints = get_type_hints(kind.__init__)  # type: ignore[misc]
     settings = {}
     for name, parameter in parameters(kind).items():
@@ -442,14 +442,14 @@ def default_settings(kind: type) -> dict[str, Any]:
 
 
 def hides_module(path: Path) -> bool:
-    """Return whether a file here would be imported in place of another module."""
+    """Return whether a file would be imported in place of another module."""
     try:
         spec = importlib.util.find_spec(path.stem)
-    except ImportError:  # a.b.py, where there is no a
+    except ImportError:  # a.b.py without a module a
         return False
-    except ValueError:  # __main__, which has none
+    except ValueError:  # __main__ has no spec
         return True
-    # a folder without __init__.py, such as the one that `new` made, is no module
+    # a folder without __init__.py, such as one made by `new`, is no module
     if spec is None or spec.origin is None:
         return False
     is_itself = Path(str(spec.origin)).resolve() == path.resolve()

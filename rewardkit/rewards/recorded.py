@@ -1,6 +1,6 @@
-"""Rewards of records: the scores of a log, and the definition in a run record.
+"""Make rewards from a log's recorded scores and from run records.
 
-Both can be weighed and diagnosed anew. That of a run record cannot be run.
+Both can be diagnosed, also with other weights. A reward from a run record cannot run.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 
 LOGGED_REWARD = "logged"
-"""The name that stands for the scores of the log, in commands and in notebooks."""
+"""The name of the reward that the log recorded, in commands and notebooks."""
 
 Floats = NDArray[np.float64]
 SAME_SUM = 1e-5
-"""Share of its size by which a sum of float32 numbers may be off. Our choice."""
+"""Relative error allowed in a sum of float32 numbers. Our choice."""
 ROWS_A_PART = 4
-"""Rows a part under which weights would fit by chance. Our choice."""
+"""Least rows per part; with fewer, weights may fit by chance. Our choice."""
 
 NO_SCORE_NAME = re.compile(
     r"(?i)^$|^unnamed|(^|_)(id|ids|index|idx|no|number|seed|rank|epoch|step|trial|turn|"
     r"round|level|max|time|date|timestamp|latency|cost|price|tokens?|length|len|size|"
     r"temperature|top_p|top_k)($|_)"
 )
-"""Names of columns that count, name or set something."""
+"""Names of columns with counts, ids or settings, which are no scores."""
 
 RECORDED_MAKERS: Mapping[str, Callable[..., Any]] = {
     make.__name__: make for make in (gate, schedule, standardise, min_max, rank)
 }
-"""Calls that a run record holds with all their options."""
+"""Functions whose calls a run record writes with all their options."""
 
 
 def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> Reward:
-    """Return the scores of a log as a Reward: a component each, unbounded.
+    """Return the recorded scores of a log as a Reward, one unbounded component each.
 
-    A score that is missing is not judged, never 0. Each has the weight that it has in
-    the trainer's reward as far as the log tells (0: recorded only; of TRL, which does
-    not log it, 1); `weights` gives others, and makes a component ``logged_<name>`` of a
-    further column of numbers.
+    A missing score is not judged, never 0. A component has its weight in the trainer's
+    reward if the log says it, 0 for a score that was only recorded, and 1 in a log of
+    TRL, which does not write weights. `weights` overrides these; a name of another
+    numeric column there adds a component ``logged_<name>``.
 
     Raises:
-        RewardError: these are no Rollouts or no weights, there are no scores, or a name
-            is no such column.
+        RewardError: no Rollouts, `weights` is no dict, no scores, or a weight for a
+            column that is not numeric.
 
     >>> from rewardkit.rollouts.load import load_rollouts
     >>> row = {"input": "2+2?", "output": "4", "gts": "4", "score": 1.0, "step": 1}
@@ -120,8 +120,8 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
 def weights_of_parts(total: Floats, parts: Mapping[str, Floats]) -> dict[str, float]:
     """Return the weights with which parts, (rows,) each, add up to a total.
 
-    Weights of 1 where these do, else those of least squares. {} unless two parts or
-    more have a weight and the sum is the total on every row that has all of them.
+    Tries weights of 1, then least squares. Returns {} unless at least two parts have a
+    weight and the weighted sum is the total on every row without a missing value.
 
     >>> first, second = np.tile([0.0, 1, 1], 4), np.tile([0.5, 0.5, 0.0], 4)
     >>> weights_of_parts(first + 2 * second, {"a": first, "b": second})
@@ -137,9 +137,9 @@ def weights_of_parts(total: Floats, parts: Mapping[str, Floats]) -> dict[str, fl
     if len(names) < 2:
         return {}
     table = np.column_stack([parts[name] for name in names])
-    is_whole = ~(np.isnan(table).any(axis=1) | np.isnan(total))
-    table = table[is_whole]
-    sums = total[is_whole]
+    is_complete = ~(np.isnan(table).any(axis=1) | np.isnan(total))
+    table = table[is_complete]
+    sums = total[is_complete]
     if len(sums) < ROWS_A_PART * len(names):
         return {}
     tolerance = SAME_SUM * max(1.0, float(np.abs(sums).max()))
@@ -156,12 +156,12 @@ def weights_of_parts(total: Floats, parts: Mapping[str, Floats]) -> dict[str, fl
 
 
 def as_logged(value: Any) -> Any:
-    """Return a score as it stands in the log, None where it is missing."""
+    """Return a score as recorded in the log, None if it is missing."""
     return value
 
 
 def is_recorded(reward: Reward) -> bool:
-    """Return whether a reward is one that `recorded` made, or the record of one."""
+    """Return whether `recorded` made a reward, or the reward of its run record."""
     return all(
         describe(component.function) == describe(as_logged)
         for component in reward.components
@@ -169,12 +169,12 @@ def is_recorded(reward: Reward) -> bool:
 
 
 def has_only_records(reward: Reward) -> bool:
-    """Return whether a reward cannot be called, as a function is only on record."""
+    """Return whether a function of a reward is only recorded and cannot be called."""
     return any(isinstance(function, Recorded) for function in reward.functions)
 
 
 def _check_number_column(rollouts: Rollouts, name: str) -> None:
-    """Raise a RewardError unless a column of numbers has this name."""
+    """Raise a RewardError unless this is the name of a numeric column."""
     numbers = _number_columns(rollouts)
     if name in numbers:
         return
@@ -186,7 +186,7 @@ def _check_number_column(rollouts: Rollouts, name: str) -> None:
 
 
 def _number_columns(rollouts: Rollouts) -> list[str]:
-    """Return the columns of numbers that are no score of the log yet."""
+    """Return the numeric columns that are not among the log's scores."""
     others = {"rollout_id", "prompt_id", "step", "ground_truth"}
     others |= set(rollouts.logged.components.values())
     columns = []
@@ -197,10 +197,10 @@ def _number_columns(rollouts: Rollouts) -> list[str]:
 
 
 def possible_scores(rollouts: Rollouts) -> list[str]:
-    """Return further columns that can be scores, those called by what is right first.
+    """Return further columns that can be scores, likely verdicts first.
 
-    They hold numbers, or true and false, that differ among completions. What counts or
-    names rows, prompts or settings is none.
+    They hold numbers or booleans that differ among completions. Columns with counts,
+    ids and settings are left out.
     """
     verdicts = []
     scores = []
@@ -219,9 +219,9 @@ def possible_scores(rollouts: Rollouts) -> list[str]:
 
 
 def _differs_in_groups(rollouts: Rollouts, values: pd.Series[Any]) -> bool:
-    """Whether values differ within groups; without siblings whether two agree.
+    """Return whether values differ within groups; without siblings, whether any repeat.
 
-    Of numbers of which no two agree each may count or name its row.
+    Numbers that never repeat may be ids or counters of rows.
     """
     groups = rollouts.groups
     if len(np.unique(groups)) == len(groups):
@@ -230,7 +230,7 @@ def _differs_in_groups(rollouts: Rollouts, values: pd.Series[Any]) -> bool:
 
 
 def _what_to_take(rollouts: Rollouts) -> str:
-    """Say which columns can be taken for scores, or what to do without any."""
+    """Say which columns can be used as scores, or what to do without any."""
     names = possible_scores(rollouts)
     if names:
         which = "columns that can be scores are" if names[1:] else "one column can be:"
@@ -245,7 +245,7 @@ def _what_to_take(rollouts: Rollouts) -> str:
 
 
 def _about_texts(rollouts: Rollouts) -> str:
-    """Say which further columns hold numbers as texts, "" where none does."""
+    """Say which further columns hold numbers as texts, "" if none does."""
     names = []
     for name, values in rollouts.table.items():
         texts = [value for value in column_values(values) if value is not None]
@@ -260,9 +260,9 @@ def _about_texts(rollouts: Rollouts) -> str:
 
 
 def reward_from_record(record: Mapping[str, Any]) -> Reward:
-    """Return the reward of a run record, which can be weighed anew but not run.
+    """Return the reward of a run record, which can be reweighed but not run.
 
-    RewardError also where the record is none.
+    RewardError: this is no run record.
     """
     try:
         if "route" in record:
@@ -317,7 +317,7 @@ def _component_from_record(record: Mapping[str, Any]) -> Component:
 
 
 def _gate_from_text(text: str | None) -> Gate | None:
-    """Return the gate that prints so; a predicate is replaced by a stand-in."""
+    """Return the gate with this `repr`; a stand-in replaces a predicate."""
     parsed = _from_text(text)
     if isinstance(parsed, Recorded):
         return Gate(Recorded(parsed.text.removeprefix("gate(").removesuffix(")")))
@@ -325,7 +325,7 @@ def _gate_from_text(text: str | None) -> Gate | None:
 
 
 def _from_text(text: str | None) -> Any:
-    """Return what the call in `text` makes, else a stand-in; None without a text."""
+    """Evaluate the call in `text`; a stand-in if that fails, None without a text."""
     if not text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Reward: fields -> components -> gates -> weights, the definition of what is paid."""
+"""The definition of a reward: fields, components, gates and weights."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ ROLLOUT = "rollout"
 RECORD_VERSION = 2
 """Version of a definition in a run record: primitives have their public names."""
 TRUTHS = (*ALIASES["ground_truth"], "label", "tests", "test_cases")
-"""Columns by which a function is known to read what is right."""
+"""Columns of the ground truth; a function that reads one compares with it."""
 NO_DATA = re.compile(
     r"^(prompt|completion|messages|rollout|data_source|step|policy|trainer_state)"
     r"|_ids?$|(^|_)(length|tokens?|logp\w*)(_|$)"
 )
-"""Names of columns that say nothing of what a completion has to do."""
+"""Names of columns that do not say what a completion has to do."""
 
 MAY_SAY_RIGHT = re.compile("prompt|messages|rollout|data_source")
-"""Those of them from which code may still make what is right."""
+"""Columns of `NO_DATA` from which code may still derive the ground truth."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reward(HasPage):
-    """A definition: named fields, scored components, how they add up.
+    """A definition: named fields, scored components, and how their scores add up.
 
-    `fields` maps a name to an extractor or a function of earlier columns. `components`
-    are in the order in which they may ask for one another. `aggregation` and
-    `on_missing` are as in `primitives.weights.aggregate`; a closed `gate` on the whole
-    reward makes it 0.0 and keeps the components declared after what it asks for from
-    running; `transform` comes last, over the rewards of a group. RewardError: no
-    component, a name twice, a gate or argument on a later or missing component, unknown
-    options.
+    `fields` maps a name to an extractor or a function of earlier columns. A component
+    may ask for the scores of `components` before it. `aggregation` and `on_missing` are
+    as in `primitives.weights.aggregate`. A closed `gate` on the whole reward makes it
+    0.0; components declared after the columns that the gate asks for are not run.
+    `transform` comes last, over the rewards of a group. RewardError: no component, a
+    duplicate name, a gate or argument that asks for a later or missing component,
+    unknown options.
 
     >>> from rewardkit.primitives.verify import matches
     >>> correct = Component("correct", matches, columns={"prediction": "completion"})
@@ -77,9 +77,9 @@ class Reward(HasPage):
     gate: Gate | None = None
     transform: Callable[[Floats, Rows], Floats] | None = None
     origin: str = field(default="", repr=False)
-    """How `load_reward` read it, where it was a trainer's function and not a Reward."""
+    """How `load_reward` read a trainer's function; "" for a Reward."""
     recorded: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The source hashes of a run record; its functions are then not at hand."""
+    """Source hashes of the run record it was read from; it then cannot be run."""
     read_from: ReadFrom | None = field(default=None, repr=False)
     """The files that `load_reward` read it from."""
 
@@ -95,7 +95,7 @@ class Reward(HasPage):
         sources_seen(self.functions)
 
     def _problems(self) -> Iterator[str]:
-        """Yield what contradicts itself, as it reads behind the name of the reward."""
+        """Yield each contradiction in the definition, as text to follow its name."""
         yield from self._type_problems()
         yield from self._name_problems()
         yield from self._order_problems()
@@ -148,7 +148,7 @@ class Reward(HasPage):
                         "before it; move it up or ask for another"
                     )
 
-    # --- what it is made of
+    # --- parts of the definition
 
     @cached_property
     def field_calls(self) -> dict[str, Call]:
@@ -165,7 +165,7 @@ class Reward(HasPage):
 
     @cached_property
     def calls(self) -> list[tuple[str, Call]]:
-        """Name and call of each field, component and gate; "" names the last gate."""
+        """Name and call of each field, component and gate; "" for the reward's gate."""
         steps = list(self.field_calls.items())
         for item in self.components:
             steps += [(item.name, call) for call in item.calls]
@@ -180,7 +180,7 @@ class Reward(HasPage):
 
     @property
     def weights(self) -> dict[str, float]:
-        """Weight of each component; NaN where branches give it different ones."""
+        """Weight of each component; NaN where the branches of a route differ."""
         weights: dict[str, float] = {}
         for item in self.all_components:
             if weights.setdefault(item.name, float(item.weight)) != item.weight:
@@ -189,12 +189,17 @@ class Reward(HasPage):
 
     @property
     def task(self) -> tuple[str, ...]:
-        """Names of the components that are the task itself.
+        """Names of the components that measure the task itself.
 
-        Those declared primary; else those paid that read the ground truth, by name or
-        by a field made of it (where not all do: a field may be the whole reward); else
-        those of the largest weight: of these such as read data of the prompt, are no
-        penalties, and say by their name what is right, where there are any.
+        The first rule that names any component decides:
+
+        1. Components declared primary.
+        2. Components of positive weight that read the ground truth, or a field made of
+           it. Fields do not count where every such component reads one, as a field may
+           be the whole reward.
+        3. The heaviest components. Of these, components that read data of the prompt
+           come before others, then those that are no penalty, then those with a name
+           such as "accuracy".
         """
         if self._named_task:
             return self._named_task
@@ -205,15 +210,15 @@ class Reward(HasPage):
 
     @property
     def task_is_known(self) -> bool:
-        """Whether the task is declared, reads the truth, or is the heaviest by far."""
+        """Whether the task is declared, reads the truth, or is the one heaviest."""
         return bool(self._named_task) or len(self._heaviest()) == 1
 
     @property
     def is_blind(self) -> bool:
-        """Whether no function reads more than completions, as far as their code shows.
+        """Whether no function can compare a completion with the ground truth.
 
-        Then nothing compares them with what is right. What asks for nothing by name
-        does not show what it reads.
+        True if all columns that functions ask for by name are about completions. A
+        function without named columns may read anything, so it makes this False.
         """
         for branch in self.branches:
             for _, call in branch.calls:
@@ -228,8 +233,8 @@ class Reward(HasPage):
     def primary(self) -> str:
         """Name of the heaviest component of the task.
 
-        Of equal ones it is no penalty, one that is called by what is right ("accuracy")
-        if any is, and then the first by name: the order of functions says nothing.
+        Ties are broken by: no penalty, a name such as "accuracy", alphabetical order.
+        The order of a trainer's functions says nothing.
         """
         task = self.task
         ranks = []
@@ -241,19 +246,19 @@ class Reward(HasPage):
         return min(ranks)[-1]
 
     def _heaviest(self) -> list[Component]:
-        """List the heaviest components; of equal ones those that read data."""
+        """List the heaviest components; in a tie, only those that read data."""
         top = max(item.largest_weight for item in self.components)
         heaviest = [item for item in self.components if item.largest_weight == top]
-        of_data = []
+        data_readers = []
         for item in heaviest:
             columns = {*item.call.reads} - {*self.fields, *self.names}
             if any(NO_DATA.search(name) is None for name in columns):
-                of_data.append(item)
-        return of_data or heaviest
+                data_readers.append(item)
+        return data_readers or heaviest
 
     @property
     def _named_task(self) -> tuple[str, ...]:
-        """The components declared primary, else those that read the ground truth."""
+        """Components declared primary, else paid ones that read the ground truth."""
         declared = [item.name for item in self.components if item.primary]
         if declared:
             return tuple(declared)
@@ -277,7 +282,7 @@ class Reward(HasPage):
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
-        """Names of the rollout columns that it asks for, in their order."""
+        """Names of the rollout columns that it asks for, in the order of its calls."""
         needs = dict.fromkeys(filter(None, [self.routed_by]))
         for branch in self.branches:
             for _, call in branch.calls:
@@ -307,10 +312,10 @@ class Reward(HasPage):
 
     @property
     def can_run(self) -> bool:
-        """Whether its functions are at hand: not if it was read from a run record."""
+        """Whether it has functions to call; one read from a run record has none."""
         return all(branch.recorded is None for branch in self.branches)
 
-    # --- branches: a route has several (see `rewards.route`), other rewards themselves
+    # --- branches: several in a route (see `rewards.route`), else the reward itself
 
     @property
     def routed_by(self) -> str:
@@ -319,12 +324,12 @@ class Reward(HasPage):
 
     @property
     def branches(self) -> list[Reward]:
-        """The rewards that rows may get: those of a route, else itself."""
+        """The rewards of a route, else the reward itself."""
         return [self]
 
     @property
     def all_components(self) -> list[Component]:
-        """The components of all branches; a name may stand there several times."""
+        """The components of all branches; a name may occur in several of them."""
         components: list[Component] = []
         for branch in self.branches:
             components += branch.components
@@ -333,29 +338,29 @@ class Reward(HasPage):
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """Split `rows` rows by the reward that each gets.
 
-        Of `columns` only the routing column is read. A row without a reward is in no
+        Only the routing column of `columns` is read. A row without a reward is in no
         part.
         """
         return [Part("", self, np.arange(rows))]
 
     def for_row(self, row: Mapping[str, Any]) -> Reward | None:
-        """Return the reward that this row gets, None where a route has none for it."""
+        """Return the reward that judges this row, None if a route has none for it."""
         parts = self.parts({name: [value] for name, value in row.items()}, 1)
         return parts[0].reward if parts else None
 
     def map(self, change: Callable[[Reward], Reward]) -> Reward:
-        """Return the same reward with `change` made to each of its branches."""
+        """Return a copy of the reward with `change` applied to each branch."""
         return change(self)
 
-    # --- what is done with it
+    # --- checks, changes and calls
 
     def check_columns(
         self, available: Sequence[str], sources: Mapping[str, str] | None = None
     ) -> None:
-        """Raise a RewardError where a column is asked for that is not there.
+        """Raise a RewardError if a column that it asks for is missing or ambiguous.
 
-        Or where one that is asked for has the name of a field or component. `sources`
-        are the names that columns have in the log, as `Rollouts.mapping` has them.
+        A column is ambiguous if it has the name of a field or component. `sources` maps
+        columns to their names in the log, as `Rollouts.mapping` does.
         """
         for branch in self.branches:
             if self.routed_by:
@@ -394,22 +399,22 @@ class Reward(HasPage):
         )
 
     def reweigh(self, weights: Mapping[str, float]) -> Reward:
-        """Return the same reward with other weights, in every branch of a route.
+        """Return a copy of the reward with these weights, in every branch of a route.
 
         RewardError: a weight for a component that it does not have.
         """
         for name in weights:
             self._check_component(name, "to weigh")
 
-        def weighed(item: Component) -> Component:
+        def set_weight(item: Component) -> Component:
             if item.name not in weights:
                 return item
             return replace(item, weight=weights[item.name], schedule=None)
 
-        return self._map_components(weighed)
+        return self._map_components(set_weight)
 
     def at(self, step: float) -> Reward:
-        """Return the same reward with its weights at a step of the training."""
+        """Return a copy of the reward with its weights at a step of the training."""
         return self._map_components(lambda item: item.at(step))
 
     @property
@@ -418,17 +423,18 @@ class Reward(HasPage):
         return any(item.schedule is not None for item in self.all_components)
 
     def _map_components(self, change: Callable[[Component], Component]) -> Reward:
-        """Return the same reward with `change` made to each component."""
-        return self.map(
-            lambda inner: replace(
-                inner, components=[change(item) for item in inner.components]
-            )
-        )
+        """Return a copy of the reward with `change` applied to each component."""
+
+        def change_all(branch: Reward) -> Reward:
+            components = [change(item) for item in branch.components]
+            return replace(branch, components=components)
+
+        return self.map(change_all)
 
     def with_task(self, name: str) -> Reward:
-        """Return the same reward with this component as the task, in every branch.
+        """Return a copy of the reward with this component as the task.
 
-        RewardError: it has no such component.
+        In a route that holds for every branch. RewardError: no such component.
         """
         self._check_component(name, "that could be the task")
         return self._map_components(
@@ -436,7 +442,7 @@ class Reward(HasPage):
         )
 
     def _check_component(self, name: str, purpose: str) -> None:
-        """Raise a RewardError where it has no component of this name."""
+        """Raise a RewardError if it has no component of this name."""
         if name not in self.names:
             raise RewardError(
                 f"there is no component {name!r} {purpose}; reward {self.name!r} has "
@@ -444,16 +450,16 @@ class Reward(HasPage):
             )
 
     def with_truth(self, column: str) -> Reward:
-        """Return the same reward with what reads this column as the task.
+        """Return a copy of the reward whose task is the components reading this column.
 
-        It is as it was where other components are known to be the task.
+        A branch that already names its task is left unchanged.
         """
 
-        def name_task(inner: Reward) -> Reward:
-            names = inner._paid_readers_of({column})
-            if inner._named_task or not names:
-                return inner
-            return inner._map_components(
+        def name_task(branch: Reward) -> Reward:
+            names = branch._paid_readers_of({column})
+            if branch._named_task or not names:
+                return branch
+            return branch._map_components(
                 lambda item: replace(item, primary=item.name in names)
             )
 
@@ -464,30 +470,27 @@ class Reward(HasPage):
 
         Group components abstain. RewardError: a column is missing.
         """
-        # the one step up: a definition that can be called
+        # the one import from a room below: a definition that can be called
         from rewardkit.scoring.evaluate import result_of
 
         return result_of(self, columns)
 
     def page(self) -> Page:
-        """Return the definition: fields, components and options, by part of a route."""
-        from rewardkit.html import cards  # many scores are never shown
+        """Return the page of fields, components and options, by branch of a route."""
+        from rewardkit.html import cards  # many rewards are never shown
 
         branches = [branch.page() for branch in self.branches if branch is not self]
         return cards.reward_page(self.record(), branches)
 
-    # --- its record
+    # --- the record
 
     def record(self) -> dict[str, Any]:
-        """Return the definition as plain data.
+        """Return the definition as plain data, for a run record.
 
-        What a run record keeps, with the fingerprints *scoring* and *reward*.
+        It contains the fingerprints *scoring* and *reward*.
         """
-        gate = transform = None
-        if self.gate is not None:
-            gate = describe(self.gate)
-        if self.transform is not None:
-            transform = describe(self.transform)
+        gate = describe(self.gate) if self.gate else None
+        transform = None if self.transform is None else describe(self.transform)
         hashes = self.recorded or {
             "sources": sources(self.functions),
             "transform_sources": sources(filter(None, [self.transform])),
@@ -533,8 +536,8 @@ class Reward(HasPage):
 class Part:
     """A reward without a route, and the rows that it judges.
 
-    `label` is the value of the routing column, "default" for the rows of no other
-    value, "" without a route.
+    `label` is the value of the routing column, "default" for the rows of the default
+    reward, "" without a route.
     """
 
     label: str
@@ -543,7 +546,7 @@ class Part:
 
 
 def check_reward(reward: Any, verb: str) -> None:
-    """Raise a RewardError unless `reward` is a Reward, as `verb` takes it."""
+    """Raise a RewardError unless `reward` is a Reward; `verb` is the caller's name."""
     if not isinstance(reward, Reward):
         raise RewardError(
             f"{verb} takes a Reward, not {preview(reward)}; load or make one first"

@@ -1,4 +1,4 @@
-"""Routes and plans: which reward judges which rows, and how their scores add up."""
+"""Routes and plans: which reward judges which rows, and how scores add up."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from rewardkit.rewards.reward import Columns, Floats, Part, Reward, Rows
 
 @dataclass(frozen=True, eq=False)
 class RoutedReward(Reward):
-    """A reward that gives each row to the one for its value of `column`.
+    """A reward that judges each row by the reward for its value of `column`.
 
-    Other rows go to `default`, or are not judged. `fields` and `components` are those
-    of all branches, each name once. Made by `Route`.
+    Rows with another value go to `default`, or are not judged. `fields` and
+    `components` are those of all branches, each name once. Made by `Route`.
     """
 
     _: KW_ONLY
@@ -38,7 +38,7 @@ class RoutedReward(Reward):
     default: Reward | None = None
 
     def _problems(self) -> Iterator[str]:
-        """Yield what contradicts itself; branches check their own order and weights."""
+        """Yield contradictions; branches check their own order and weights."""
         yield from self._type_problems()
         yield from self._name_problems()
 
@@ -49,7 +49,7 @@ class RoutedReward(Reward):
 
     @property
     def branches(self) -> list[Reward]:
-        """Its rewards, the default one last."""
+        """The rewards of the route, the default last."""
         return _branches(self.rewards, self.default)
 
     def parts(self, columns: Columns, rows: int) -> list[Part]:
@@ -70,7 +70,7 @@ class RoutedReward(Reward):
         return parts
 
     def map(self, change: Callable[[Reward], Reward]) -> Reward:
-        """Return the route with `change` made to each of its branches."""
+        """Return a copy of the route with `change` applied to each branch."""
         rewards = {value: change(reward) for value, reward in self.rewards.items()}
         default = self.default
         if default is not None:
@@ -78,7 +78,7 @@ class RoutedReward(Reward):
         return Route(self.column, rewards, default, name=self.name)
 
     def map_part(self, label: str, change: Callable[[Reward], Reward]) -> Reward:
-        """Return the route with `change` made to the branch of one part only.
+        """Return a copy of the route with `change` applied to the branch of one part.
 
         Raises:
             KeyError: no part has this label, see `Part`.
@@ -95,9 +95,7 @@ class RoutedReward(Reward):
     def record(self) -> dict[str, Any]:
         """Return the definition as plain data, with its two fingerprints."""
         records = {value: reward.record() for value, reward in self.rewards.items()}
-        default = None
-        if self.default is not None:
-            default = self.default.record()
+        default = self.default.record() if self.default else None
         fingerprints = {}
         for kind in ("scoring", "reward"):
             values = []
@@ -122,11 +120,11 @@ def Route(
     *,
     name: str | None = None,
 ) -> Reward:
-    """Make a reward of one for each value of a column.
+    """Make a reward that judges each row by the reward for its value of a column.
 
     Rows whose value has no reward go to `default`, or are not judged (``abstained``,
-    reward NaN). Components of the same name share a score column; for the rows of
-    another reward they are ``gated``.
+    reward NaN). Components of the same name share a score column; on rows of another
+    reward they are ``gated``.
 
     Raises:
         RewardError: no rewards, or a route in a route.
@@ -168,7 +166,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A reward bound to columns that are all there, and the rows of each part."""
+    """A reward bound to the columns of a table, and the rows of each part."""
 
     reward: Reward
     rows: int
@@ -180,12 +178,12 @@ class Plan:
     ) -> Floats:
         """Return the reward of each row before the transform; NaN if not judged.
 
-        `scores` by component, NaN where missing; `gated`: which of those a closed gate
-        kept from running; `gate`: 1 where the gate on the whole reward is open, 0
-        closed, NaN unknown.
+        Arrays have shape (rows,). `scores`: by component, NaN where missing. `gated`:
+        True where a closed gate kept that component from running. `gate`: the gate on
+        the whole reward, 1 open, 0 closed, NaN unknown.
         """
         total = np.full(self.rows, np.nan)
-        for reward, rows in self._weighed():
+        for reward, rows in self._rewards_at_steps():
             total[rows] = add_up(
                 reward,
                 {name: scores[name][rows] for name in reward.names},
@@ -194,8 +192,8 @@ class Plan:
             )
         return total
 
-    def _weighed(self) -> Iterator[tuple[Reward, Rows]]:
-        """Yield rows with the reward whose weights they get: those at their step."""
+    def _rewards_at_steps(self) -> Iterator[tuple[Reward, Rows]]:
+        """Yield each reward, weighted as at a step, with the rows of that step."""
         for part in self.parts:
             if self.steps is None or not part.reward.is_scheduled:
                 yield part.reward, part.rows
@@ -209,21 +207,21 @@ class Plan:
         """Return the rewards after each part's transform; NaN stays NaN."""
         out = rewards.copy()
         for part in self.parts:
-            out[part.rows] = transformed(
+            out[part.rows] = apply_transform(
                 part.reward, rewards[part.rows], groups[part.rows]
             )
         return out
 
     @cached_property
     def part_of_row(self) -> Rows:
-        """Index of the part that judges each row, (rows,); -1 where none does."""
+        """Index of the part that judges each row, (rows,); -1 for an unjudged row."""
         owners = np.full(self.rows, -1, dtype=np.intp)
         for place, part in enumerate(self.parts):
             owners[part.rows] = place
         return owners
 
     def take(self, rows: Rows) -> Plan:
-        """Return the plan of these rows alone, in their order."""
+        """Return the plan of only these rows, in their order."""
         owners = self.part_of_row[rows]
         parts = []
         for place, part in enumerate(self.parts):
@@ -238,9 +236,8 @@ def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:
     """Make the plan of a reward for these columns, lists of `rows` values.
 
     Raises:
-        RewardError: a column is asked for that is not there, or has the name of a
-            field or component; the reward was read from a run record, so that its
-            functions are not at hand.
+        RewardError: a column is missing, or has the name of a field or component; the
+            reward was read from a run record and so has no functions.
     """
     if not reward.can_run:
         raise RewardError(
@@ -254,9 +251,9 @@ def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:
 
 
 def steps_of(reward: Reward, values: Sequence[Any] | None) -> Floats | None:
-    """Return the steps of rows, (rows,), NaN where none is told; None: not needed.
+    """Return the training step of each row, (rows,), NaN where missing.
 
-    RewardError: a step is no number.
+    None if no weight depends on it. RewardError: a step is no number.
     """
     if values is None or not reward.is_scheduled:
         return None
@@ -274,7 +271,7 @@ def steps_of(reward: Reward, values: Sequence[Any] | None) -> Floats | None:
 
 
 def at_step_of(reward: Reward, row: Mapping[str, Any]) -> Reward:
-    """Return the reward with the weights that a row gets."""
+    """Return the reward with the weights at the step of a row."""
     steps = steps_of(reward, [row.get("step")])
     return reward if steps is None else reward.at(steps[0])
 
@@ -285,7 +282,7 @@ def add_up(
     gated: Mapping[str, Flags],
     gate: Floats,
 ) -> Floats:
-    """Combine the scores of a reward without a route, before its transform."""
+    """Return the reward of each row, (rows,), before the transform, without a route."""
     total = aggregate(
         np.column_stack([scores[name] for name in reward.names]),  # (rows, components)
         np.column_stack([gated[name] for name in reward.names]),
@@ -299,8 +296,11 @@ def add_up(
     return total
 
 
-def transformed(reward: Reward, rewards: Floats, groups: Rows) -> Floats:
-    """Return rewards after the transform of a reward without a route; NaN stays NaN."""
+def apply_transform(reward: Reward, rewards: Floats, groups: Rows) -> Floats:
+    """Return the rewards after the transform of a reward without a route.
+
+    Shape (rows,).
+    """
     if reward.transform is None:
         return rewards
     label = f"reward {reward.name!r}: its transform"

@@ -1,4 +1,4 @@
-"""save_reward(): a reward as a Python file that `load_reward` reads."""
+"""Save a reward as a Python file that `load_reward` reads."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from rewardkit.rewards.source import (
 from rewardkit.rollouts.paths import write_whole
 
 _TRYING: ContextVar[bool] = ContextVar("trying", default=False)
-"""Whether a written file is being run to see that it runs."""
+"""Whether a written file is being tested by a run."""
 
 
 def save_reward(reward: Reward, path: str | Path) -> Path:
-    """Write a reward as a Python file and give its path.
+    """Write a reward as a Python file and return its path.
 
-    The file is loaded once to see that it says the same.
+    The file is loaded once to check that it defines the same reward.
 
-    rewardkit's own functions are written as the calls that made them; a function from
-    an importable module is imported, one from a file is copied with its whole file, one
-    from a notebook if it uses nothing from outside itself but ``rk``. A copied file
-    begins anew: what was set on its module from outside is not in the new one.
-    RewardError, and no file, where a function cannot be written (a lambda without a
-    name, one that needs names that are not there).
+    rewardkit's own functions are written as the calls that made them. A function from
+    an importable module is imported. A function from a file is copied with its whole
+    file, without attributes that other code set on its module. A function from a
+    notebook is copied if the only name it uses from outside is ``rk``. RewardError,
+    and no file, if a function cannot be written (a lambda without a name, missing
+    names).
     """
     path = Path(path)
     if not isinstance(reward, Reward):
@@ -71,7 +71,7 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
 def write_module(
     path: Path, text: str, label: str, check: Callable[[ModuleType], None]
 ) -> None:
-    """Write a Python file after it has run, and `check` has seen its module."""
+    """Write a Python file after a test run whose module passes `check`."""
 
     def write(temporary: Path) -> None:
         with run_beside(temporary, text, label) as module:
@@ -86,9 +86,9 @@ def write_module(
 def run_beside(temporary: Path, text: str, label: str) -> Iterator[ModuleType]:
     """Run a text as a file beside `temporary`, and remove the file after the block.
 
-    RewardError, which calls the file `label`: it does not run.
+    RewardError, in which the file is called `label`: it does not run.
     """
-    if _TRYING.get():  # a script that was copied into the file writes it again
+    if _TRYING.get():  # the file contains a copy of the script that saves it
         raise RewardError(
             "the file has a copy of this script, which would write it again; write it "
             "under if __name__ == '__main__':"
@@ -119,21 +119,21 @@ def run_beside(temporary: Path, text: str, label: str) -> Iterator[ModuleType]:
 ORIGINS = (
     r'"(?:sources|transform_sources|fingerprints)": {[^}]*}|"origin": "(?:[^"\\]|\\.)*"'
 )
-"""Entries of a record about the files that functions are from."""
+"""Entries of a record about the source files of functions."""
 
 
 def _definition(reward: Reward) -> str:
-    """Return a definition as text, without the files that its functions are in."""
+    """Return a definition as text, without the source files of its functions."""
     text = re.sub(ORIGINS, "", json.dumps(reward.record(), sort_keys=True, default=str))
     return re.sub(r"\bnp\.\w+\(([^()]*)\)", r"\1", text)
 
 
 class DefinitionWriter:
-    """Writes rewards as expressions, and collects the code that these need.
+    """A writer of rewards as expressions, which collects the code that they need.
 
-    A user's file is copied whole: as it is, at the top, or, where it has names that are
-    `reserved` or may have no public functions there (`private`), as the text of a
-    module of its own.
+    A user's file is copied whole to the top of the written file. It becomes the text of
+    a separate module if it defines a `reserved` name, or if the written file may have
+    no public functions of it (`private`).
     """
 
     def __init__(
@@ -143,21 +143,21 @@ class DefinitionWriter:
         self.private = private
         self.reserved = reserved
         self.imports = {"import rewardkit as rk"}
-        self.top = ""  # the file that stands at the top
-        self.bound: Mapping[str, Any] = {}  # what it has under its names
-        # of cells, and statements that make modules of further files
+        self.top = ""  # the text of the file copied to the top
+        self.bound: Mapping[str, Any] = {}  # the names and values of that file
+        # copied cells, and statements that make modules of further files
         self.texts: list[str] = []
-        self.written: set[str] = set()  # definitions that were asked for
-        self.beside: set[str] = set()  # modules in its folder that it needs
+        self.written: set[str] = set()  # definitions of written rewards
+        self.beside: set[str] = set()  # modules that must be in the same folder
         self.modules: set[str] = set()  # all modules that the copied code imports
         # a module or text -> the prefix of its names, such as "" or "_mine."
         self.prefixes: dict[str, str] = {}
-        # name -> the object that it stands for
+        # name in the written file -> its value
         self.names: dict[str, Any] = {name: object() for name in reserved}
         self.names |= {"rk": rewardkit, "partial": functools.partial, "re": re}
 
     def file(self, reward: Reward) -> str:
-        """Return the text of the file that gives the reward."""
+        """Return the text of the file that defines the reward."""
         body = self.reward(reward)
         about = f"Reward {reward.name!r}"
         if not about.isprintable():
@@ -166,10 +166,9 @@ class DefinitionWriter:
 
     @property
     def head(self) -> str:
-        """What stands before the expressions: what was copied, and imports.
+        """The copied code and imports before the expressions.
 
-        A file comes first, as it may begin with what only the beginning of a file can
-        have.
+        A copied file comes first: some of its statements are valid only there.
         """
         lines = []
         for line in self.imports:
@@ -180,7 +179,7 @@ class DefinitionWriter:
         return "\n\n\n".join(part.strip("\n") for part in parts)
 
     def reward(self, reward: Reward) -> str:
-        """Return the expression for a reward, or the name that the copied file has."""
+        """Return the expression for a reward, or its name in the copied file."""
         self.written.add(_definition(reward))
         text = expression(reward, self.write_object)
         for name, value in self.bound.items():
@@ -194,27 +193,26 @@ class DefinitionWriter:
         return text
 
     def write_object(self, value: Any, owner: str) -> str:
-        """Return the expression for a user's object, and take its code over."""
-        named = getattr(value, "__qualname__", "") or name_at_the_top(value)
-        if not named and is_like_new(value):
+        """Return the expression for a user's object, and copy or import its code."""
+        value_name = getattr(value, "__qualname__", "") or name_at_the_top(value)
+        if not value_name and is_like_new(value):
             return f"{self.write_object(type(value), owner)}()"
         name, source = source_of(value, owner, self.folder)
         key = source.module or source.text
         if key not in self.prefixes:
-            self.prefixes[key] = self.take(source)
+            self.prefixes[key] = self.add_source(source)
             text = source.text or f"import {source.module}"
             self.modules.update(imported_modules(text))
-            needed = imports_beside(text, self.folder)
-            self.beside |= {
-                name for name in needed if name.partition(".")[0] != "rewardkit"
-            }
+            for module in imports_beside(text, self.folder):
+                if module.partition(".")[0] != "rewardkit":
+                    self.beside.add(module)
         return self.prefixes[key] + name
 
-    def take(self, source: Source) -> str:
-        """Take code into the file, and return the prefix of its names there.
+    def add_source(self, source: Source) -> str:
+        """Add code to the written file, and return the prefix of its names there.
 
-        Without the rewards of a file that nothing there reads, as what is written takes
-        their place; one that is itself asked for stays.
+        Rewards of a copied file that none of its code reads are left out, unless they
+        are the reward being written: the written expression replaces them.
         """
         if source.file:
             rewards = []
@@ -226,11 +224,12 @@ class DefinitionWriter:
                 ):
                     rewards.append(name)
             source = without_statements(source, rewards, self.reserved)
-        clash = any(
+        has_clash = any(
             self.names.get(name, value) is not value
             for name, value in source.names.items()
         )
-        if not (source.module or clash or self.private or (source.file and self.top)):
+        is_second_file = source.file and self.top
+        if not (source.module or has_clash or self.private or is_second_file):
             self.names |= source.names
             if source.file:
                 self.top = source.text
@@ -258,7 +257,7 @@ class DefinitionWriter:
 
 
 def is_like_new(value: Any) -> bool:
-    """Return whether an object is as its class makes it without arguments."""
+    """Return whether an object equals a new one of its class without arguments."""
     kind = type(value)
     if kind.__module__ == "builtins" or "." in kind.__qualname__ or parameters(kind):
         return False
@@ -269,6 +268,6 @@ def is_like_new(value: Any) -> bool:
 
 
 def _literal(text: str) -> str:
-    """Return a text as a literal, raw and in triple quotes where it can be."""
+    """Return a text as a literal, raw and in triple quotes if possible."""
     quotes = "'''" if "'''" not in text else '"""'
     return f"r{quotes}{text}{quotes}" if quotes not in text else repr(text)

@@ -19,8 +19,8 @@ BETWEEN = ("linear", "step")
 class Schedule:
     """A weight by the step of the training; made by `schedule`.
 
-    `steps` rise; `weights` are those at them. Before the first step the first weight
-    holds, from the last one on the last.
+    `steps` increase; `weights` has the weight at each of them. Before the first step
+    the first weight holds, after the last step the last.
     """
 
     steps: tuple[int, ...]
@@ -28,7 +28,7 @@ class Schedule:
     between: Literal["linear", "step"] = "linear"
 
     def at(self, step: float) -> float:
-        """Return the weight at a step; at NaN, where no step is told, the first."""
+        """Return the weight at a step; the first weight if the step is NaN."""
         return float(self.over(np.array([step], dtype=float))[0])
 
     def over(self, steps: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -45,7 +45,7 @@ class Schedule:
         return self.weights[0]
 
     def step_of(self, weight: float) -> int:
-        """Return the first step of one of its weights."""
+        """Return the first step that has this weight."""
         return self.steps[self.weights.index(weight)]
 
     @property
@@ -71,11 +71,11 @@ def schedule(
 
     Args:
         weights: Step -> the weight there; before the first step the first holds.
-        between: "linear" goes straight from one weight to the next, "step" jumps.
+        between: "linear" interpolates between the weights, "step" jumps.
 
     Raises:
-        RewardError: No steps, one that is no whole number from 0 on, a weight that is
-            no finite number, another `between`.
+        RewardError: No steps, a step that is no whole number from 0 on, a weight that
+            is not finite, another `between`.
 
     >>> schedule({0: 1.0, 500: 0.2}).at(250)
     0.6

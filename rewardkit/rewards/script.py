@@ -1,4 +1,4 @@
-"""What the source of a training script says of its reward functions."""
+"""Read reward functions and their weights from the source of a training script."""
 
 from __future__ import annotations
 
@@ -15,31 +15,30 @@ from rewardkit.rewards.users_code import label_of
 from rewardkit.rollouts.columns import free_name
 
 FUNCTIONS_NAME = re.compile(r"(?i)reward_?(?:func(?:tion)?|fn)s")
-"""Names under which reward functions are handed to a trainer."""
+"""Keywords and variables with which scripts pass reward functions to a trainer."""
 WEIGHTS = "reward_weights"
 EVALUATED = (
     ast.List | ast.Tuple | ast.Name | ast.Attribute | ast.Call | ast.keyword
 ) | (ast.Constant | ast.expr_context)
-"""What the list of functions may be written with."""
+"""Syntax in a list of functions that is evaluated here."""
 CHANGES = frozenset("append extend insert remove pop clear".split())
-"""Methods after which a list is no longer what its source says."""
-
+"""Methods that change a list after it is written."""
 
 MAKER = re.compile(r"(?:make|get|build|create)_\w*(?:reward|score)")
-"""Names of functions that make a reward's function. Our choice."""
+"""Names of functions that return a reward function. Our choice."""
 
 Values = Mapping[str, Any]
-"""What stands under each name of a module."""
+"""The value of each name of a module."""
 
 
 @dataclass(frozen=True)
-class HandedList:
-    """A list of reward functions that a script hands to a trainer.
+class TrainerList:
+    """A list of reward functions that a script passes to a trainer.
 
     Attributes:
         functions: The functions by name.
-        weights: Those that the same call gives, by the functions' names.
-        where: Where the list stands.
+        weights: The weights in the same call, by function name; {} if it has none.
+        where: The variable or keyword and the line of the list.
     """
 
     functions: Mapping[str, Callable[..., Any]]
@@ -47,26 +46,28 @@ class HandedList:
     where: str
 
 
-def handed_over(tree: ast.Module, values: Values, module: str) -> dict[str, HandedList]:
-    """Find the lists of reward functions that a script hands to a trainer.
+def find_trainer_lists(
+    tree: ast.Module, values: Values, module: str
+) -> dict[str, TrainerList]:
+    """Find the lists of reward functions that a script passes to a trainer.
 
-    Also inside of functions. Of the code in a list only calls of what the module itself
-    defines are made: another one may load a model.
+    Lists inside functions count. A list is evaluated only if all its calls are of
+    functions that the module itself defines, as others may load a model.
 
     Args:
         tree: The source.
         values: The values of its module.
-        module: The name of that.
+        module: The name of its module.
 
     Returns:
-        Each list under the names of its members, with commas.
+        Each list by the names of its members, joined with commas.
     """
     changed = _changed_lists(tree)
     variables = _variables(tree)
     names = dict(values)
-    lists: dict[str, HandedList] = {}
-    for name, value, call, is_of_module in _settings(tree):
-        if is_of_module and name in values:
+    lists: dict[str, TrainerList] = {}
+    for name, value, call, is_global in _settings(tree):
+        if is_global and name in values:
             functions = _functions_of(values[name])
         elif call is None and name in changed:
             continue
@@ -80,17 +81,23 @@ def handed_over(tree: ast.Module, values: Values, module: str) -> dict[str, Hand
             names[label] = members[label] = function
         calls = [call] if call else _calls_with(name, tree)
         weights = [_weights_in(call, variables, [*members]) for call in calls] or [{}]
-        handed = HandedList(members, weights[0], f"{name} in line {value.lineno}")
-        first = lists.setdefault(",".join(members), handed)
+        trainer_list = TrainerList(
+            members, weights[0], f"{name} in line {value.lineno}"
+        )
+        labels = ",".join(members)
+        first = lists.setdefault(labels, trainer_list)
         if any(weight != first.weights for weight in weights):
-            lists[",".join(members)] = replace(first, weights={})
+            lists[labels] = replace(first, weights={})
     return lists
 
 
 def _settings(
     tree: ast.Module,
 ) -> Iterator[tuple[str, ast.expr, ast.Call | None, bool]]:
-    """Yield what is set to functions: name, value, its call, whether of the module."""
+    """Yield each setting of reward functions: name, value, call, whether global.
+
+    The call is None if the setting is the assignment of a variable.
+    """
     inner: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -105,7 +112,7 @@ def _settings(
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the variable that a node sets, with what it is set to."""
+    """Yield the name and value of the variable that a node assigns."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             yield name, value
@@ -114,7 +121,7 @@ def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _variables(tree: ast.Module) -> dict[str, ast.expr]:
-    """Return what the variables of a source are set to that are set once."""
+    """Return the values of the variables that a source assigns exactly once."""
     values: dict[str, list[ast.expr]] = {}
     for node in ast.walk(tree):
         for name, value in _assigned(node):
@@ -123,7 +130,7 @@ def _variables(tree: ast.Module) -> dict[str, ast.expr]:
 
 
 def _changed_lists(tree: ast.Module) -> set[str]:
-    """Return the variables that a source changes after they are set."""
+    """Return the variables that a source changes after their assignment."""
     names = set()
     for node in ast.walk(tree):
         match node:
@@ -135,7 +142,7 @@ def _changed_lists(tree: ast.Module) -> set[str]:
 
 
 def _calls_with(name: str, tree: ast.Module) -> list[ast.Call]:
-    """Return the calls that are given a variable as their reward functions."""
+    """Return the calls that take this variable as their reward functions."""
     calls = []
     for _, value, call, _ in _settings(tree):
         if call and isinstance(value, ast.Name) and value.id == name:
@@ -146,7 +153,7 @@ def _calls_with(name: str, tree: ast.Module) -> list[ast.Call]:
 def _weights_in(
     call: ast.Call, variables: Mapping[str, ast.expr], labels: list[str]
 ) -> dict[str, float]:
-    """Return the weights that a call, or a config in it, gives; {} where none."""
+    """Return the weights in a call, or in a config passed to it; {} without any."""
     calls: list[ast.expr] = [call, *call.args]
     calls += [keyword.value for keyword in call.keywords]
     for part in calls:
@@ -170,13 +177,13 @@ def _weights_in(
 
 
 def _functions_of(value: Any) -> list[Callable[..., Any]]:
-    """Return the functions in a list, [] where it has anything else."""
+    """Return the functions in a list, [] if it has anything else."""
     is_list = isinstance(value, list | tuple)
     return [*value] if is_list and all(map(callable, value)) else []
 
 
 def _evaluate(value: ast.expr, values: Values, module: str) -> list[Callable[..., Any]]:
-    """Return the functions in the source of a list, [] where they are unknown."""
+    """Evaluate the source of a list of functions; [] if that is not possible."""
     if not isinstance(value, ast.List | ast.Tuple):
         return []
     for node in ast.walk(value):
@@ -185,18 +192,18 @@ def _evaluate(value: ast.expr, values: Values, module: str) -> list[Callable[...
     try:
         code = compile(ast.Expression(value), "<reward functions>", "eval")
         return _functions_of(eval(code, {**values}))
-    except CAUGHT:  # it needs what only the script's run has
+    except CAUGHT:  # it needs values that only a run of the script has
         return []
 
 
 def _is_cheap(node: ast.AST, values: Values, module: str) -> bool:
-    """Return whether a node runs no code but the calls of what the module defines."""
+    """Return whether a node calls at most functions that the module defines."""
     match node:
         case ast.Call(func=ast.Name(id=name)):
             maker = values.get(name)
-            is_own = isinstance(maker, FunctionType | type)
-            is_own = is_own and getattr(maker, "__module__", "") == module
-            return is_own or maker is functools.partial
+            if not isinstance(maker, FunctionType | type):
+                return False
+            return maker.__module__ == module or maker is functools.partial
         case ast.Attribute(value=ast.Name(id=name)):
             return isinstance(values.get(name), type | ModuleType)
         case ast.Attribute(value=ast.Attribute()):
@@ -207,7 +214,7 @@ def _is_cheap(node: ast.AST, values: Values, module: str) -> bool:
 
 
 def _name_of(function: Callable[..., Any], values: Values) -> str:
-    """Return the name of a function among these values, else a free one."""
+    """Return the name of a function among these values, else an unused name."""
     label = label_of(function).strip("<>")
     if values.get(label) is function:
         return label
@@ -218,7 +225,7 @@ def _name_of(function: Callable[..., Any], values: Values) -> str:
 
 
 def factories(tree: ast.Module) -> set[str]:
-    """Return the names of functions with arguments that return nothing but functions.
+    """Return the names of functions that need arguments and only return functions.
 
     >>> source = "def made(k): return lambda text: k * len(text)"
     >>> factories(ast.parse(source))
@@ -228,11 +235,11 @@ def factories(tree: ast.Module) -> set[str]:
     return {name for name in makers if makers[name]}
 
 
-def makers_of_rewards(tree: ast.Module) -> list[str]:
-    """Return the calls that a file offers to make a reward's function.
+def reward_makers(tree: ast.Module) -> list[str]:
+    """Return the calls of functions in a file that return a reward function.
 
     >>> source = "def get_reward_fn(kind, k=1): return lambda text: k * len(text)"
-    >>> makers_of_rewards(ast.parse(source))
+    >>> reward_makers(ast.parse(source))
     ['get_reward_fn(...)']
     """
     calls = []
@@ -243,7 +250,7 @@ def makers_of_rewards(tree: ast.Module) -> list[str]:
 
 
 def _makers(tree: ast.Module) -> dict[str, bool]:
-    """Return which functions return nothing but functions, and need arguments."""
+    """Map each function that only returns functions to whether it needs arguments."""
     makers = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and _returns_functions(node):
@@ -256,7 +263,7 @@ def _makers(tree: ast.Module) -> dict[str, bool]:
 
 
 def _returns_functions(function: ast.FunctionDef) -> bool:
-    """Return whether its annotation, or each return statement, says functions."""
+    """Return whether a function returns functions by annotation or in each return."""
     if function.returns is not None and "Callable" in ast.unparse(function.returns):
         return True
     inner: set[str] = set()

@@ -1,7 +1,7 @@
-"""Write rewards as Python: expressions of values, and the code of users.
+"""Write rewards as Python expressions, and read the users' code that they need.
 
-An expression is how a person writes a reward, a primitive or a plain value in Python.
-A `Source` is a user's code, to be copied into a file or imported by it.
+An expression is the Python that a person would write for a reward, a primitive or a
+plain value. A `Source` is users' code that a file copies or imports.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ PRIMITIVE_ROOMS: Any = {
     "rk.weigh": weights,
 }
 QUOTED = re.compile(r"""'((?:[^'"\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""")
-"""A text as `repr` writes it; the group is what double quotes can hold as it is."""
+"""A literal by `repr`; the group is content that needs no escape in double quotes."""
 EXPRESSION_WIDTH = 90
-"""Characters of a line; a longer call has a line an item."""
+"""Characters of a line; a longer call has one line per item."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The code that something is from: a module to import, a file, or a cell.
+    """The source of a user's object: a module to import, a file, or a cell.
 
-    Of a file or a cell `text` is what is copied, and `names` what stands under each
-    name that it binds.
+    `text` is the code to copy from a file or cell; `names` maps each name that it binds
+    to its value.
     """
 
     module: str = ""
@@ -62,11 +62,11 @@ class Source:
 
 
 def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
-    """Return what a user's function, class or object is called, and its source.
+    """Return the name of a user's function, class or object, and its source.
 
-    `folder` is where a copy will lie: what a file imports from beside itself can only
-    be imported there. RewardError: it has no name at the top of a file or cell, its
-    source cannot be read, or its cell needs more than itself.
+    `folder` is where the copy is written: a file that imports its neighbours can only
+    be copied into its own folder. RewardError: the object has no name at the top of a
+    file or cell, its source cannot be read, or its cell needs names from other cells.
     """
     name = name_at_the_top(value) or getattr(value, "__qualname__", "")
     if not name.isidentifier():
@@ -88,9 +88,8 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
         return name, Source(module.__name__)
     text = _file_text(module, value)
     if module is None or text is None:
-        return name, Source(
-            text=_statement(value, name, owner) + "\n", names={name: value}
-        )
+        statement = _statement(value, name, owner)
+        return name, Source(text=f"{statement}\n", names={name: value})
     path = Path(str(module.__file__))
     unset = object()
     if any(getattr(node, "level", 0) for node in ast.walk(ast.parse(text))):
@@ -112,10 +111,11 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
 def without_statements(
     source: Source, names: Collection[str], bound_again: Collection[str] = ()
 ) -> Source:
-    """Return a source without the statements that bind these names, and do only that.
+    """Return a source without the assignments of these names.
 
-    Comments right above go along. A name that the code reads, or binds in another way
-    too, stays; so does one in `__all__` that is not `bound_again` behind the source.
+    Comments directly above an assignment are removed with it. A name stays if the code
+    reads it, binds it a second time, or lists it in `__all__` without being
+    `bound_again` after the source.
     """
     tree = ast.parse(source.text)
     bound: dict[str, ast.stmt] = {}
@@ -134,24 +134,24 @@ def without_statements(
             }
             used.update(public.difference(bound_again))
     lines = source.text.split("\n")
-    gone = {}
+    removals = {}  # name -> indices of its lines
     for name, statement in bound.items():
         last = statement.end_lineno or statement.lineno
-        of_others = [x for x in tree.body if x is not statement and x.lineno <= last]
-        is_alone = all((x.end_lineno or 0) < statement.lineno for x in of_others)
+        others = [x for x in tree.body if x is not statement and x.lineno <= last]
+        previous_end = max((x.end_lineno or 0 for x in others), default=0)
+        is_alone = previous_end < statement.lineno
         if used[name] == 1 and is_alone:
-            end_before = max((x.end_lineno or 0 for x in of_others), default=0)
             first = statement.lineno - 1
-            while first > end_before and lines[first - 1].startswith("#"):
+            while first > previous_end and lines[first - 1].startswith("#"):
                 first -= 1
-            gone[name] = range(first, last)
-    if not gone:
+            removals[name] = range(first, last)
+    if not removals:
         return source
-    dropped = set(chain(*gone.values()))
-    remaining = [line for at, line in enumerate(lines) if at not in dropped]
+    removed = set(chain(*removals.values()))
+    remaining = [line for at, line in enumerate(lines) if at not in removed]
     text = re.sub(r"\n{4,}", "\n\n\n", "\n".join(remaining)).rstrip() + "\n"
-    others = {name: x for name, x in source.names.items() if name not in gone}
-    return replace(source, text=text, names=others)
+    names_left = {name: x for name, x in source.names.items() if name not in removals}
+    return replace(source, text=text, names=names_left)
 
 
 def names_bound(text: str) -> list[str]:
@@ -164,7 +164,7 @@ def names_bound(text: str) -> list[str]:
 
 
 def name_at_the_top(value: Any) -> str:
-    """Return the name of an object at the top of its file, "" where it has none."""
+    """Return the global name of an object in its module, or ""."""
     made_in = getattr(value, "__module__", None) or type(value).__module__
     if made_in not in sys.modules or made_in == "__main__":
         return ""
@@ -179,7 +179,7 @@ def name_at_the_top(value: Any) -> str:
 
 
 def _file_text(module: ModuleType | None, value: Any) -> str | None:
-    """Return the text of the file that made a module; None for a notebook's cells."""
+    """Return the text of a module's file; None for the cells of a notebook."""
     content = getattr(module, MODULE_SOURCE, None)
     file = getattr(module, "__file__", None)
     try:
@@ -213,7 +213,7 @@ def _statement(value: Any, name: str, owner: str) -> str:
 
 
 def _names_from_around(text: str) -> list[str]:
-    """Return the names that a statement uses and does not bind, without ``rk``."""
+    """Return the names that a statement uses but does not bind, except ``rk``."""
     top = symtable.symtable(text, "statement", "exec")
     used: set[str] = set()
     tables = [top]
@@ -251,7 +251,7 @@ def imports_beside(text: str, folder: Path) -> list[str]:
 def expression(
     value: Any, write_object: Callable[[Any, str], str], owner: str = ""
 ) -> str:
-    """Return the expression that gives a value; `write_object` writes a user's objects.
+    """Return the expression for a value; `write_object` writes users' objects.
 
     >>> half = functools.partial(verify.numbers_equal, absolute=np.float64(0.5))
     >>> expression(half, lambda *_: "?")
@@ -279,7 +279,7 @@ def expression(
 
 
 def _write_ours(value: Any, write: Callable[..., str]) -> str | None:
-    """Return the expression of what rewardkit makes, or None."""
+    """Return the expression for a value of a rewardkit type, else None."""
     name = getattr(value, "__qualname__", type(value).__qualname__)
     for room, public in PRIMITIVE_ROOMS.items():
         if name not in public.__all__:
@@ -298,7 +298,7 @@ def _write_ours(value: Any, write: Callable[..., str]) -> str | None:
 
 
 def _write_container(value: Any, write: Callable[..., str]) -> str | None:
-    """Return the expression of a collection, or of a call with some arguments bound."""
+    """Return the expression for a collection or a partial, else None."""
     if isinstance(value, functools.partial):
         bound = [f"{name}={write(item)}" for name, item in value.keywords.items()]
         return _block("partial(", [*map(write, (value.func, *value.args)), *bound], ")")
@@ -319,7 +319,7 @@ def _write_container(value: Any, write: Callable[..., str]) -> str | None:
 
 
 def _is_literal(value: Any) -> bool:
-    """Return whether a value is what it prints as."""
+    """Return whether `repr` of a value is a literal that equals it."""
     try:
         return bool(ast.literal_eval(repr(value)) == value)
     except CAUGHT:
@@ -327,7 +327,7 @@ def _is_literal(value: Any) -> bool:
 
 
 def _definition(item: Reward | Component, write: Callable[..., str]) -> str:
-    """Return the call that makes a reward or component, without default options."""
+    """Return the call that makes a reward or component, without options at default."""
     if isinstance(item, RoutedReward):
         arguments = [write(item.column), write(dict(item.rewards))]
         if item.default is not None:
@@ -344,7 +344,7 @@ def _definition(item: Reward | Component, write: Callable[..., str]) -> str:
         is_default = option.name != "weight" and (
             value == option.default or value == {}
         )
-        if is_default or not option.repr:  # what is not shown is where it is from
+        if is_default or not option.repr:  # repr=False: its origin, not its definition
             continue
         if option.name == "components":
             value = list(value)
@@ -357,7 +357,7 @@ def _definition(item: Reward | Component, write: Callable[..., str]) -> str:
 
 
 def _block(start: str, items: Iterable[str], end: str) -> str:
-    """Write items between brackets, on one line or one a line."""
+    """Write items between brackets, on one line or one item per line."""
     items = list(items)
     line = f"{start}{', '.join(items)}{end}"
     if "\n" not in line and len(line) <= EXPRESSION_WIDTH:
@@ -367,7 +367,7 @@ def _block(start: str, items: Iterable[str], end: str) -> str:
 
 
 def code_of(value: Any) -> str:
-    """Write a primitive or a plain value as code, with double quotes where possible.
+    """Write a primitive or a plain value as code, with double quotes if possible.
 
     >>> from rewardkit.primitives import extract
     >>> code_of(extract.first_of(extract.tag("answer"), extract.boxed()))

@@ -1,4 +1,4 @@
-"""Training: the settings of a trainer that decide which advantages a reward becomes."""
+"""Training: the settings of a trainer that turn rewards into advantages."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rewardkit.errors import InputError, did_you_mean
 from rewardkit.plain import PlainRecord
 
 MISSPELT_SETTING = 0.9
-"""Likeness from which a name is a misspelt setting; "betas" is none. Our choice."""
+"""Least similarity of a misspelt setting; "betas" is below it. Our choice."""
 LEAST_COUNTS = {
     "num_generations": 2,
     "prompts_per_batch": 1,
     "max_completion_length": 1,
 }
-"""Settings that are whole numbers -> the least each can be."""
+"""Integer setting -> its minimum."""
 NUMERIC_SETTINGS = (*LEAST_COUNTS, "beta")
 Scaling = Literal["group", "batch", "none"]
 SCALINGS: tuple[str, ...] = get_args(Scaling)
@@ -31,7 +31,7 @@ ALLOWED: dict[str, tuple[str | None, ...]] = {
     "estimator": (None, *get_args(Estimator)),
 }
 TRAINER_EPSILON = {"trl": 1e-4, "verl": 1e-6}
-"""Trainer -> the number that it adds to a standard deviation before it divides."""
+"""Trainer -> the epsilon that it adds to a standard deviation before dividing."""
 
 VERL_SUMS: dict[str, Estimator | None] = {
     "grpo": None,
@@ -41,7 +41,7 @@ VERL_SUMS: dict[str, Estimator | None] = {
     "rloo_vectorized": "rloo",
     "reinforce_plus_plus_baseline": "reinforce_pp",
 }
-"""verl's ``algorithm.adv_estimator`` -> ours; None where the scaling decides it."""
+"""verl's ``algorithm.adv_estimator`` -> ours; None if `scale_rewards` decides."""
 
 VERL_SETTINGS = {
     "num_generations": "actor_rollout_ref.rollout.n",
@@ -49,31 +49,33 @@ VERL_SETTINGS = {
     "loss_type": "actor_rollout_ref.actor.loss_agg_mode",
     "max_completion_length": "data.max_response_length",
 }
-"""Setting -> where verl has it."""
+"""Setting -> its path in verl's configuration."""
 
 GENERATION_BATCH = "generation_batch_size"
-"""A GRPOConfig's setting of the batch: completions of all processes together."""
+"""GRPOConfig's batch size, in completions over all processes."""
 
 VERL_REWARD = ("score", "reward", "seq_reward", "seq_final_reward")
-"""Names of the reward itself in verl's ``filter_groups.metric``."""
+"""Values of verl's ``filter_groups.metric`` that mean the reward itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training(PlainRecord):
-    """What a trainer makes of rewards; the names are those of TRL's GRPOConfig.
+    """The settings with which a trainer turns rewards into advantages.
 
-    `scale_rewards`: what a difference to the group's mean is divided by, the standard
-    deviation of the "group", of the "batch", or "none". `multi_objective_aggregation`
-    "normalize_then_sum" is GDPO. `estimator` "rloo" or "reinforce_pp" stands in place
-    of these. `num_generations` (the size of a group) and `prompts_per_batch` are
-    ``None`` where the rollouts say it: a batch is then one step, or all. Groups whose
-    `filter_metric` does not vary, a component or "reward", are dropped and sampled anew
-    (DAPO); ``None``: none are. `reward_weights` are those of the reward functions in
-    their order; ``None`` where the reward says them. `beta` is the weight of the KL
-    penalty, `loss_type` how tokens are weighed, which no figure here depends on.
-    `max_completion_length` is where a completion is cut off, in tokens; ``None`` where
-    the longest of the log is.
-    InputError: a value that is none of these.
+    Names are those of TRL's GRPOConfig. `scale_rewards`: the standard deviation that
+    divides the difference to the group's mean, of the "group", of the "batch", or
+    "none". `multi_objective_aggregation`: "normalize_then_sum" is GDPO. `estimator`:
+    "rloo" or "reinforce_pp" replaces both.
+
+    `num_generations` is the size of a group. If it or `prompts_per_batch` is ``None``,
+    the rollouts decide; a batch is then one step, or all rows. `filter_metric` names a
+    component or "reward": groups in which it does not vary are dropped and sampled
+    again (DAPO); ``None`` drops none. `reward_weights` has a weight per reward
+    function, in order; ``None``: the reward's own weights.
+
+    `beta` is the weight of the KL penalty. `loss_type` is how tokens are weighted; no
+    figure here depends on it. `max_completion_length` is the cut-off in tokens;
+    ``None``: the longest completion in the log. InputError: any other value.
 
     >>> Training(scale_rewards="none").name
     'dr_grpo'
@@ -133,7 +135,7 @@ class Training(PlainRecord):
             raise InputError(f"beta={self.beta!r} is not a number of at least 0")
 
     def _read_weights(self) -> tuple[float, ...]:
-        """Return the weights as numbers; InputError where they are none."""
+        """Return the weights as numbers. InputError: they are none."""
         weights: Any = self.reward_weights
         if isinstance(weights, str):  # of a command line
             weights = weights.strip("[] ").split(",")
@@ -149,10 +151,10 @@ class Training(PlainRecord):
     def weights_of(self, reward: str, names: Sequence[str]) -> dict[str, float]:
         """Return `reward_weights` by the names of a reward's components.
 
-        None of them where there is one weight at most: the same factor for all.
+        {} without weights, or with one: a common factor changes nothing.
 
         Raises:
-            InputError: there are weights for another number of components.
+            InputError: the number of weights is not the number of components.
         """
         weights = self.reward_weights
         if weights is None or len(weights) == 1:
@@ -177,7 +179,7 @@ class Training(PlainRecord):
 
     @property
     def eps(self) -> float:
-        """The number added to a standard deviation before it divides, as in TRL."""
+        """The trainer's epsilon, see `TRAINER_EPSILON`; TRL's if it is not there."""
         return TRAINER_EPSILON.get(self.trainer, TRAINER_EPSILON["trl"])
 
     @property
@@ -206,10 +208,10 @@ class Training(PlainRecord):
     def of(cls, source: Any = None) -> Self:
         """Read settings from a Training, a dict, a GRPOConfig, or the path of a YAML.
 
-        A file or dict may be verl's (with ``algorithm``) or TRL's (with the names of a
-        GRPOConfig; in a file what else stands there is left alone). ``None``: TRL's
-        defaults. InputError: it cannot be read, has a misspelt name, or names an
-        estimator without groups.
+        A file or dict is either verl's (with ``algorithm``) or TRL's (with names of
+        GRPOConfig; other names in a file are ignored). ``None``: TRL's defaults.
+        InputError: it cannot be read, has a misspelt name, or an estimator without
+        groups.
         """
         if source is None or source in ("", {}):
             return cls()
@@ -247,7 +249,7 @@ class Training(PlainRecord):
 
     @classmethod
     def _from_trl(cls, settings: Mapping[str, Any]) -> Self:
-        """Read a GRPOConfig; its batch is the generation batch over a group's size."""
+        """Read a GRPOConfig; prompts a batch = generation batch / group size."""
         options: dict[str, Any] = {}
         for field in fields(cls):
             value = settings.get(field.name)
@@ -267,7 +269,7 @@ class Training(PlainRecord):
 
     @classmethod
     def _from_verl(cls, settings: Mapping[str, Any]) -> Self:
-        """Read verl's configuration, whose estimator is ``algorithm.adv_estimator``."""
+        """Read verl's configuration."""
         value_at = partial(_value_at, settings)
         estimator = str(value_at("algorithm.adv_estimator") or "gae")
         if estimator not in VERL_SUMS:
@@ -296,7 +298,7 @@ class Training(PlainRecord):
 
 
 def _parse_number(value: Any) -> Any:
-    """Return the number in a text that YAML left one, such as 1e-3; else the value."""
+    """Parse a number that YAML reads as text, such as 1e-3; return others as is."""
     if isinstance(value, str):
         for parse in (int, float):
             try:

@@ -1,6 +1,6 @@
-"""Users' code: what callables hold, and what their functions name and call.
+"""Find users' functions in callables, and the names and calls in their code.
 
-Found without a call. Fingerprints hash it, probes and mutants read it.
+Nothing is called. Fingerprints hash the code; probes and mutants read it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ HOLDERS = (
     "rewardkit.judges.",
     "rewardkit.targets.",
 )
-"""Where rewardkit's callables that may hold a user's function are defined."""
+"""Packages of rewardkit's callables that may contain a user's function."""
 
 
 def cell_content(cell: types.CellType) -> Any:
-    """Return what a closure holds; None where it is not filled yet."""
+    """Return the content of a closure's cell; None if it is not filled yet."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -31,7 +31,7 @@ def cell_content(cell: types.CellType) -> Any:
 
 
 def held_values(holder: Any) -> list[Any]:
-    """Return what a partial, or an object with declared fields, holds; else nothing."""
+    """Return the values in a partial, or in the fields of a dataclass; else []."""
     if isinstance(holder, functools.partial):
         return [holder.func, *holder.args, *holder.keywords.values()]
     options = fields(holder) if is_dataclass(holder) else ()
@@ -39,14 +39,14 @@ def held_values(holder: Any) -> list[Any]:
 
 
 def without_partial(function: Any) -> Any:
-    """Return the function that a partial calls, however deep; else what it is."""
+    """Return the function inside nested partials; another value unchanged."""
     while isinstance(function, functools.partial):
         function = function.func
     return function
 
 
 def label_of(function: Any) -> str:
-    """Return the name of a function, of what a partial calls, or of an object's class.
+    """Return the name of a function, of a partial's function or of an object's class.
 
     >>> label_of(functools.partial(label_of, function=None))
     'label_of'
@@ -55,8 +55,8 @@ def label_of(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def of_rewardkit(code: Any) -> bool:
-    """Return whether code is rewardkit's own, and no wrapper with the same name."""
+def is_from_rewardkit(code: Any) -> bool:
+    """Return whether code is rewardkit's own, not a wrapper with the same name."""
     module = getattr(code, "__module__", None) or ""
     if not module.startswith("rewardkit."):
         return False
@@ -67,13 +67,13 @@ def of_rewardkit(code: Any) -> bool:
 
 
 def user_code(function: Any) -> list[Any]:
-    """Return the functions and classes behind a callable that are not rewardkit's own.
+    """Return the functions and classes in a callable that are not rewardkit's own.
 
-    Tokenizers among what it holds count, and objects of which an adapter calls a
-    method: neither need be callable.
+    Includes two kinds of objects that need not be callable: tokenizers, and objects of
+    which an adapter calls a method.
     """
     code = function if hasattr(function, "__qualname__") else type(function)
-    is_ours = of_rewardkit(code) and code.__module__.startswith(HOLDERS)
+    is_ours = is_from_rewardkit(code) and code.__module__.startswith(HOLDERS)
     if not (is_ours or isinstance(function, functools.partial)):
         return [function]
     inner: list[Any] = []
@@ -88,13 +88,13 @@ def user_code(function: Any) -> list[Any]:
     return parts
 
 
-# --- what functions name and call
+# --- names and calls in functions
 
 
 def codes_in(code: types.CodeType) -> list[types.CodeType]:
     """List a code object and those nested in it."""
     codes = [code]
-    for outer in codes:  # which grows as nested ones are met
+    for outer in codes:  # the list grows in the loop
         codes += [
             inner for inner in outer.co_consts if isinstance(inner, types.CodeType)
         ]
@@ -102,7 +102,7 @@ def codes_in(code: types.CodeType) -> list[types.CodeType]:
 
 
 def names_in(function: types.FunctionType) -> list[str]:
-    """List the names that a function, and those nested in it, take from around it."""
+    """List the global names and attributes in a function and its inner functions."""
     names: list[str] = []
     for code in codes_in(function.__code__):
         names += code.co_names
@@ -110,7 +110,7 @@ def names_in(function: types.FunctionType) -> list[str]:
 
 
 def named_values(function: types.FunctionType) -> dict[str, Any]:
-    """Return the globals of a function that it names, by their names.
+    """Return the globals that a function uses, by name.
 
     >>> limit = 3
     >>> def is_long(text): return len(text) > limit
@@ -123,10 +123,10 @@ def named_values(function: types.FunctionType) -> dict[str, Any]:
 
 
 def helpers(function: types.FunctionType) -> list[types.FunctionType]:
-    """List a function and the functions of its file that it calls, directly or not."""
+    """List a function and the functions of its file that it uses, at any depth."""
     functions = [function]
     scope = function.__globals__
-    for caller in functions:  # which grows as callees are met
+    for caller in functions:  # the list grows in the loop
         for callee in named_values(caller).values():
             if isinstance(callee, types.FunctionType) and callee.__globals__ is scope:
                 if callee not in functions:
@@ -134,11 +134,14 @@ def helpers(function: types.FunctionType) -> list[types.FunctionType]:
     return functions
 
 
-# --- the code of a function, compiled again with changes
+# --- code that is compiled again with changes
 
 
 def read_statement(function: types.FunctionType) -> ast.Module:
-    """Read a file's imports and the statement that makes a function; or nothing."""
+    """Parse a file's imports and the statement that defines a function.
+
+    The module is empty if its source cannot be read.
+    """
     try:
         lines, _ = inspect.findsource(function)
         body = ast.parse("".join(lines)).body
@@ -152,7 +155,7 @@ def read_statement(function: types.FunctionType) -> ast.Module:
 
 
 def compile_codes(tree: ast.Module, like: types.CodeType) -> list[types.CodeType]:
-    """Compile a tree to its code objects in a fixed order; none where it fails."""
+    """Compile a tree to its code objects in a fixed order; [] if that fails."""
     try:
         return codes_in(compile(tree, like.co_filename, "exec", dont_inherit=True))
     except (SyntaxError, ValueError, RecursionError):

@@ -15,7 +15,7 @@ from rewardkit.errors import RewardError, preview, without_addresses
 from rewardkit.primitives.gates import Gate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.fingerprint import describe
-from rewardkit.rewards.users_code import of_rewardkit, user_code
+from rewardkit.rewards.users_code import is_from_rewardkit, user_code
 from rewardkit.rollouts.columns import Column
 from rewardkit.scoring.answers import VALUES, as_field, as_score, reason_of
 from rewardkit.scoring.calls import Calls, concurrency, in_turn, scoring
@@ -172,7 +172,9 @@ class TimeLimit:
     def needed(function: Callable[..., Any]) -> bool:
         """Return whether there is code in the function that is not rewardkit's."""
         for part in user_code(function):
-            if not of_rewardkit(part if hasattr(part, "__qualname__") else type(part)):
+            if not is_from_rewardkit(
+                part if hasattr(part, "__qualname__") else type(part)
+            ):
                 return True
         return False
 

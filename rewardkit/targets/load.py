@@ -122,8 +122,8 @@ def _weights_of_log(reward: Reward, rollouts: Any) -> dict[str, float]:
 
 def _why(candidates: Candidates, attribute: str, rows: Sequence[Row]) -> list[str]:
     """Return where the file names what is taken, or what else a trainer could call."""
-    if attribute in candidates.handed:
-        return [f"taken from {candidates.handed[attribute].where}"]
+    if attribute in candidates.trainer_lists:
+        return [f"taken from {candidates.trainer_lists[attribute].where}"]
     chosen = candidates.value(attribute)
     if isinstance(chosen, RewardList):
         return [f"taken from {attribute}"]
