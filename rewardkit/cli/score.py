@@ -16,7 +16,12 @@ from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.history.runs import find_unfinished
-from rewardkit.history.runs_folder import KEPT_RUNS, LABEL, SECONDS_PER_1000, written_in
+from rewardkit.history.runs_folder import (
+    KEPT_RUNS,
+    LABEL,
+    SECONDS_PER_1000,
+    write_access,
+)
 from rewardkit.html.cards import rollouts_page
 from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.table import ROWS_ON_PAGE
@@ -85,7 +90,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
             "--label is for --keep, which is not there; give both, or none"
         )
     if options.keep:
-        with written_in(Path(KEPT_RUNS)):
+        with write_access(Path(KEPT_RUNS)):
             pass  # what cannot be written shows before the work
     log = _open_log(folder, options)
     first = log.first if isinstance(log, LargeLog) else log

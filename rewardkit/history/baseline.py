@@ -1,6 +1,6 @@
-"""Baselines: findings that are accepted, each with a reason and a date, in a file.
+"""Baselines: a file of accepted findings, each with a reason and a date.
 
-One file holds for probes, a diagnosis, a monitor, a report and the card.
+Probes, diagnoses, monitors, reports and cards share one file.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rewardkit.rollouts.paths import place_to_write, write_content
 
 @dataclass(frozen=True)
 class Accepted:
-    """A finding that is accepted for a reward.
+    """An accepted finding of a reward.
 
-    `finding` is its key, `component` what it names, "" where the tool that found it
-    names none. `severity` is how grave it was then, `until` the last day on which it is
-    accepted, "" without an end.
+    `finding` is the finding's key, `component` its component, "" without one.
+    `severity` is its severity when it was accepted. `until` is the last day of the
+    entry, "" if it does not expire.
     """
 
     reward: str
@@ -42,23 +42,26 @@ class Accepted:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether its last day is over."""
+        """Return whether the entry has expired."""
         return bool(self.until) and self.until < str(datetime.date.today())
 
     def matches(self, finding: Finding) -> bool:
-        """Return whether a finding has its cause; components count if both name one."""
+        """Return whether a finding has this cause.
+
+        The components have to agree if both have one.
+        """
         if self.finding == finding.key or (self.component and finding.component):
             return self.finding == finding.key
         named = f"{self.code}/{self.component}" if self.component else self.code
         return self.code + self.finding.removeprefix(named) == finding.cause
 
     def covers(self, finding: Finding) -> bool:
-        """Return whether the entry still holds for a finding no graver than then."""
-        then = SEVERITIES.index(self.severity)
-        return SEVERITIES.index(finding.severity) >= then and not self.has_ended
+        """Return whether the entry is valid and as severe as the finding or more."""
+        accepted = SEVERITIES.index(self.severity)
+        return SEVERITIES.index(finding.severity) >= accepted and not self.has_ended
 
-    def why_not(self, finding: Finding) -> str:
-        """Say why a finding with its key counts again, "" where it is covered."""
+    def describe_lapse(self, finding: Finding) -> str:
+        """Say why a matching finding counts again, or return "" if it is covered."""
         if self.covers(finding):
             return ""
         if self.has_ended:
@@ -74,14 +77,15 @@ NEEDED_FIELDS = ("reward", "finding", "reason", "date", "severity")
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a baseline file accepts, of one reward or of several."""
+    """The accepted findings of one or several rewards."""
 
     accepted: tuple[Accepted, ...] = ()
 
     def entry(self, finding: Finding) -> Accepted | None:
-        """Return the entry for a finding, or None; see `of`.
+        """Return the entry that matches a finding, or None.
 
-        Of several one that covers it, and of these the one with its own key.
+        An entry that covers the finding comes first, then one with the same key. The
+        baseline has to be of one reward, see `of`.
         """
         entries = [entry for entry in self.accepted if entry.matches(finding)]
         entries.sort(key=lambda entry: entry.finding != finding.key)
@@ -89,12 +93,12 @@ class Baseline:
         return entries[0] if entries else None
 
     def of(self, reward: str) -> Baseline:
-        """Return the entries for the reward of this name."""
+        """Return the baseline of the reward with this name."""
         entries = [entry for entry in self.accepted if entry.reward == reward]
         return replace(self, accepted=tuple(entries))
 
     def mark(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Return findings with their accepted reasons, "" where nothing covers one."""
+        """Return findings with the reasons of the entries that cover them."""
         marked = []
         for finding in findings:
             entry = self.entry(finding)
@@ -107,18 +111,18 @@ class Baseline:
         return tuple(marked)
 
     def changes(self, findings: Iterable[Finding]) -> Iterator[str]:
-        """Yield a sentence for each entry that does not cover its finding any more."""
+        """Yield a sentence for each entry that no longer covers its finding."""
         for finding in findings:
             entry = self.entry(finding)
-            if entry is not None and entry.why_not(finding):
-                yield entry.why_not(finding)
+            if entry is not None and entry.describe_lapse(finding):
+                yield entry.describe_lapse(finding)
 
 
 class AcceptsFindings:
-    """A record with findings on a reward, which a baseline may accept.
+    """A record of findings on a reward that a baseline may accept.
 
-    A frozen dataclass inherits it and has these two fields; `baseline` is what is
-    accepted of this reward.
+    The base of frozen dataclasses with these two fields. `baseline` holds the entries
+    of this reward.
     """
 
     findings: tuple[Finding, ...]
@@ -126,7 +130,7 @@ class AcceptsFindings:
 
     @property
     def reward_name(self) -> str:
-        """Return the name of the reward, by which a baseline has its entries."""
+        """Return the name of the reward, the key of its entries in a baseline."""
         raise NotImplementedError
 
     def __getitem__(self, code: str) -> list[Finding]:
@@ -135,22 +139,22 @@ class AcceptsFindings:
 
     @property
     def worst(self) -> str | None:
-        """Return the highest severity of a finding that is not accepted."""
+        """Return the highest severity of findings that are not accepted, or None."""
         severities = [finding.gravity for finding in self.findings]
         return min(severities, key=SEVERITIES.index, default=None)
 
     @property
     def alarms(self) -> tuple[Finding, ...]:
-        """Return the findings that are not for information, and not accepted."""
+        """Return the findings that are neither accepted nor of severity "info"."""
         return tuple(item for item in self.findings if item.gravity != "info")
 
     def under_baseline(self, baseline: Baseline | str | Path) -> Self:
-        """Return it with what a baseline accepts marked in its findings.
+        """Return the record with its accepted findings marked.
 
-        What is graver than when it was accepted, or accepted no longer, counts again.
+        A finding counts again if it became more severe or its entry has expired.
 
         Raises:
-            InputError: The file is no baseline.
+            InputError: The file is not a baseline.
         """
         accepted = load_baseline(baseline).of(self.reward_name)
         record: Any = self
@@ -166,14 +170,14 @@ class AcceptsFindings:
 
 
 def load_baseline(source: Baseline | str | Path) -> Baseline:
-    """Read a baseline from a JSON file; one that is read already stays as it is.
+    """Read a baseline from a JSON file; return a `Baseline` as it is.
 
     The file holds ``{"accepted": [{"reward", "finding", "reason", "date", "severity",
-    "until", "component"}]}``; without "until" an entry has no end, without "component"
-    it is of a finding that names none.
+    "until", "component"}]}``. "until" and "component" are optional: the entry does not
+    expire, the finding has no component.
 
     Raises:
-        InputError: There is no such file, or it is none.
+        InputError: The file is missing or not a baseline.
     """
     if isinstance(source, Baseline):
         return source
@@ -192,22 +196,22 @@ def accept(
     reward: str,
     until: str = "",
 ) -> int:
-    """Write findings of a reward into a baseline file, which is made where missing.
+    """Write findings of a reward into a baseline file; create it if it is missing.
 
     Args:
         path: The file. An entry for the same finding is replaced, others stay.
         findings: The findings to accept.
-        reason: Why, for the next reader.
+        reason: Why they are accepted, for the next reader.
         reward: The name of the reward.
-        until: The last day on which they are accepted, such as 2027-01-31; "" without
-            an end.
+        until: The last day of the entries, such as 2027-01-31; "" if they do not
+            expire.
 
     Returns:
-        How many findings were written.
+        The number of findings written.
 
     Raises:
-        InputError: There is no reason, no such day, or the file or folder cannot be
-            used.
+        InputError: The reason is empty, the day is invalid or over, or the file cannot
+            be used.
     """
     check_reason(reason)
     if until and not is_day(until):
@@ -229,7 +233,7 @@ def accept(
             until,
             finding.component or "",
         )
-        # the gravest of one key stays
+        # the most severe finding of a key comes last and stays
         new[finding.key] = {name: text for name, text in asdict(entry).items() if text}
     others = [
         entry
@@ -243,7 +247,7 @@ def accept(
 
 
 def check_reason(reason: Any) -> None:
-    """Raise an InputError where a reason does not say why a finding is accepted."""
+    """Raise an InputError if a reason is not a text, or empty."""
     if not isinstance(reason, str) or not reason.strip():
         raise InputError(
             f"reason={reason!r} does not say why a finding is accepted; write a "
@@ -252,7 +256,7 @@ def check_reason(reason: Any) -> None:
 
 
 def _read_file(file: Path) -> Record:
-    """Read a baseline file whose entries can be used."""
+    """Read a baseline file and check its entries."""
     if file.is_dir():
         raise InputError(
             f"{str(file)!r} is a folder; name a file in it to be the baseline"
@@ -296,7 +300,7 @@ def _is_entry(entry: Any) -> bool:
 
 
 def is_day(text: Any) -> bool:
-    """Return whether a text is a day, such as 2027-01-31."""
+    """Return whether a text is a date such as 2027-01-31."""
     try:
         datetime.date.fromisoformat(text)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Turn batches that were scored in training into rows of a scored table."""
+"""Batches that a trainer had scored, and the scored table made from them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
     from rewardkit.scoring.scores import Scores
 
-LABELS = ("rollout_id", "step", "data_source", "policy")
-"""Columns that say where a row belongs, and stay readable where texts are hashed."""
+READABLE_COLUMNS = ("rollout_id", "step", "data_source", "policy")
+"""Columns that identify a row, not hashed by `redact`."""
 
 HASH_DIGITS = 16
-"""Hexadecimal digits of a text's hash: two of a billion texts collide once in 37."""
+"""Hexadecimal digits of a text's hash: a billion texts collide with p = 1 / 37."""
 
 
 @dataclass(frozen=True)
 class Batch:
     """Completions that a trainer had scored in one call, with their outcomes.
 
-    `columns` are those to record (`recorded_columns`), lists of `count` values by name;
-    `rewards` those that the trainer got, (count,), NaN where not judged.
+    `columns` are the columns to record (see `recorded_columns`), each with `count`
+    values. `rewards` are those that the trainer got, (count,), NaN if not judged.
     """
 
     columns: Mapping[str, Column]
@@ -48,7 +48,7 @@ class Batch:
 
     @property
     def steps(self) -> Column | None:
-        """Return the step of each row; None where not all are told."""
+        """Return the step of each row, or None if a row has none."""
         steps = self.columns.get("step", [None])
         for step in steps:
             if not isinstance(step, int | np.integer) or isinstance(step, bool):
@@ -57,9 +57,9 @@ class Batch:
 
     @property
     def trainer_step(self) -> int | None:
-        """Return the step of a batch of several rows of one step, else None.
+        """Return the step that all rows of the batch share, or None.
 
-        One row alone, or rows of several steps, may be of a column of the data set.
+        None also for a single row: its step may be a column of the data set.
         """
         steps = self.steps
         if steps is None or len(steps) < 2 or len(set(steps)) > 1:
@@ -68,7 +68,7 @@ class Batch:
 
     @property
     def characters(self) -> int:
-        """Count the characters of its completions."""
+        """Return the number of characters of the completions."""
         texts = self.columns.get("completion", ())
         return sum(len(text) for text in texts if isinstance(text, str))
 
@@ -76,11 +76,11 @@ class Batch:
 def recorded_columns(
     columns: Mapping[str, Column], reward: Reward
 ) -> dict[str, Column]:
-    """Return the columns that are recorded, canonical ones first.
+    """Return the columns to record, canonical ones first.
 
-    Those are canonical ones, those that the reward asks for, and others that hold plain
-    values: token ids, tensors and images are left out. So is the whole transcript,
-    unless the reward asks for it.
+    They are the canonical columns, those that the reward needs, and others with plain
+    values. Token ids, tensors and images are left out, and so is `messages` unless the
+    reward needs it.
     """
     columns_needed = {*reward.needs, reward.routed_by}
     recorded: dict[str, Column] = {}
@@ -111,15 +111,15 @@ def as_scores(
     source: str,
     run: Mapping[str, Any],
 ) -> Scores:
-    """Return the batches as scores, one table.
+    """Join batches to one scored table.
 
     Args:
-        batches: at least one.
-        reward: what scored them.
-        ids: the `rollout_id` of each row.
-        steps: the step of each row.
-        source: what is named as the source of the rollouts.
-        run: what the run record says besides.
+        batches: At least one batch.
+        reward: The reward that scored them.
+        ids: The `rollout_id` of each row.
+        steps: The step of each row.
+        source: The name of the source of the rollouts.
+        run: The run record.
     """
     import pandas as pd
 
@@ -149,31 +149,30 @@ def as_scores(
     results = result_columns(outcomes, outcomes.rewards, final)
     key = [name for name in group_key(columns, None) if name != "step"]
     if any(batch.count > 1 or batch.steps is not None for batch in batches):
-        key.append("step")  # else each call is one row, whose number is its step
+        key.append("step")  # else each call is one row and its number is the step
     rollouts = Rollouts(table, {}, tuple(key), source=source)
     return Scores(pd.concat([table, results], axis=1), reward, rollouts, run)
 
 
-# --- samples of groups, and hashes in place of texts
+# --- samples of groups, and redaction
 
 
-def in_sample(scores: Scores, share: float) -> NDArray[np.bool_]:
-    """Mark the rows of a sample of whole groups, (rows,).
+def sample_mask(scores: Scores, share: float) -> NDArray[np.bool_]:
+    """Return the rows of a sample of whole groups as a mask, (rows,).
 
-    It is drawn by the hash of the group's key, so that processes that have rows of one
-    group agree.
+    The hash of a group's key decides, so processes with rows of the same group agree.
     """
     rollouts = scores.rollouts
     return (rollouts.group_hashes < share * 2.0**64)[rollouts.groups]
 
 
 def redact(scores: Scores) -> Scores:
-    """Return the scores with hashes in place of texts, and reasons without quotes.
+    """Return the scores with texts replaced by hashes and reasons without quotes.
 
-    Numbers, statuses, and columns that label a row stay as they are. The hash of a
-    short text can be found by trying: it hides texts from readers, not from an attack.
+    Numbers, statuses and the columns that identify a row stay. A hash hides a text from
+    readers, not from an attacker: a short text can be found by brute force.
     """
-    recorded = {*LABELS, scores.reward.routed_by}
+    recorded = {*READABLE_COLUMNS, scores.reward.routed_by}
     table = scores.table.copy()
     logged = scores.rollouts.table.copy()
     for name in table.columns:
@@ -207,12 +206,12 @@ def _hashed(column: pd.Series[Any]) -> pd.Series[Any]:
 
     values = []
     for value in column.tolist():
-        if isinstance(value, dict):  # the verdict of a model: its numbers stay
-            numbers = {}
-            for key, inner in value.items():
-                if isinstance(inner, int | float | None):
-                    numbers[key] = inner
-            value = numbers
+        if isinstance(value, dict):  # a judge's verdict: its numbers stay
+            value = {
+                key: number
+                for key, number in value.items()
+                if isinstance(number, int | float | None)
+            }
         elif isinstance(value, list):
             value = json.dumps(value, default=str)
         values.append(_hash(value) if isinstance(value, str) else value)
@@ -220,6 +219,6 @@ def _hashed(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _hash(text: str) -> str:
-    """Return the hash of a text, the same in every process."""
+    """Return the hash of a text; it is the same in every process."""
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()[:HASH_DIGITS]

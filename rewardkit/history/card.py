@@ -1,7 +1,6 @@
-"""card(): what a reward is and why, what was tried, and what training did.
+"""card(): document a reward: its purpose, checks, versions and trainings.
 
-All of it is read from the definition, the runs that were kept, and a baseline: nothing
-is typed for the card.
+Everything is read from the definition, the kept runs and a baseline.
 """
 
 from __future__ import annotations
@@ -28,36 +27,35 @@ from rewardkit.rewards.recorded import reward_from_record
 from rewardkit.rewards.reward import Reward
 
 MOST_PARAGRAPHS, LONGEST_PARAGRAPH = 3, 600
-"""Paragraphs of a docstring that are shown, and characters of each. Our choice."""
+"""Shown paragraphs of a docstring, and characters per paragraph. Our choice."""
 CHECKS = {
     "cases": ("cases", "pass", "rewardkit check REWARD CASES --keep"),
     "exploits": ("probes", "found", "rewardkit probe REWARD ROLLOUTS --keep"),
     "signal": ("signal", "of the groups", "rewardkit score REWARD ROLLOUTS --keep"),
 }
-"""Figures that a card always has -> name, unit, and the command that measures them."""
-
+"""Figures of every card -> name, unit, and the command that measures them."""
 
 WHERE_MISSING = {
     "nan": "the reward is not judged",
     "zero": "it counts as 0",
     "skip": "the other components share its weight",
 }
-"""`on_missing` of a reward -> what the card says of it."""
+"""`on_missing` of a reward -> its description on the card."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Card(HasPage):
-    """What a reward is, and what is known of it.
+    """The documentation of a reward.
 
     Attributes:
-        about: The definition, as `Reward.record` has it.
-        purpose: The docstring of the file that it was read from, "" without one.
-        task: Names of the components that are the task, see `Reward.task`; () of a
-            route, and where no component is known to be it.
-        run: The newest kept run of this definition, None where none was kept.
+        about: The definition, as `Reward.record` returns it.
+        purpose: The docstring of the file of the reward, "" without one.
+        task: Names of the components that are the task, see `Reward.task`; () for a
+            route, or if the task is not known.
+        run: The newest kept run of this definition, or None.
         versions: The newest run of each version of a reward of this name.
-        accepted: The findings that a baseline accepts for it.
-        training: What a monitor said of each training on it, as plain data.
+        accepted: The findings that a baseline accepts for the reward.
+        training: The record of the monitor of each training on the reward.
     """
 
     about: Plain = field(repr=False)
@@ -75,11 +73,11 @@ class Card(HasPage):
 
     @property
     def figures(self) -> Record:
-        """Return what was measured on the newest kept run, {} without one."""
+        """Return the figures of the newest kept run, {} without one."""
         return {} if self.run is None else self.run.figures
 
     def record(self) -> Record:
-        """Return it as plain data."""
+        """Return the card as plain data."""
         plain: Record = to_plain(
             {
                 "reward": self.name,
@@ -97,7 +95,7 @@ class Card(HasPage):
         return plain
 
     def page(self) -> Page:
-        """Return purpose, components, checks, known holes, data, versions, training."""
+        """Return the page: purpose, components, checks, holes, versions, training."""
         blocks: list[Block] = []
         for paragraph in self.purpose.split("\n\n")[:MOST_PARAGRAPHS]:
             blocks.append(one_line(paragraph, LONGEST_PARAGRAPH))
@@ -135,7 +133,7 @@ class Card(HasPage):
 
     def _reward_blocks(self, about: Plain, part: str) -> Iterator[Block]:
         effective = self.figures.get("effective_weights", {})
-        if part:  # of a route they stand by the label of the part
+        if part:  # a route has weights by the label of the part
             effective = effective.get(part, {})
         rows = []
         for item in about["components"]:
@@ -164,7 +162,7 @@ class Card(HasPage):
         yield Facts([(name, text) for name, text in options.items() if text])
 
     def _checks(self) -> Iterator[tuple[str, str]]:
-        """Yield what was checked, and on which data."""
+        """Yield the figures of checks, and the data they were measured on."""
         texts = figure_texts(self.figures)
         for figure, (name, unit, instead) in CHECKS.items():
             text = texts.get(figure)
@@ -198,16 +196,16 @@ def card(
     baseline: Baseline | str | Path | None = None,
     training: Sequence[Any] = (),
 ) -> Card:
-    """Say what a reward is, why, what was tried and checked, and what training did.
+    """Document a reward: its purpose, components, checks, versions and trainings.
 
     Args:
-        source: A reward, whose newest kept run is looked for, or a run.
-        folder: Of runs, for a reward; that of a run is its own.
+        source: A kept run, or a reward, whose newest kept run is used.
+        folder: The folder of runs of a reward. A run has its own.
         baseline: Accepted findings, or a file of them.
-        training: What `rk.monitor` said of trainings on it.
+        training: Results of `rk.monitor` on trainings with the reward.
 
     Raises:
-        InputError: The source is neither, or the file is no baseline.
+        InputError: The source is neither, or the file is not a baseline.
 
     >>> from rewardkit.primitives.verify import matches
     >>> from rewardkit.rewards.component import Component
@@ -251,7 +249,7 @@ def card(
 
 
 def _versions(kept_runs: Runs, name: str) -> Runs:
-    """Return the newest run of each version of the rewards of a name."""
+    """Return the newest run of each version of a reward's name."""
     newest: dict[str, Run] = {}
     for run in kept_runs.select(reward=name):
         newest.setdefault(run.version.name, run)
@@ -259,19 +257,19 @@ def _versions(kept_runs: Runs, name: str) -> Runs:
 
 
 def _task(reward: Reward) -> tuple[str, ...]:
-    """Return the components that are the task; () where that is not known."""
+    """Return the components that are the task, () if the task is not known."""
     if reward.routed_by or not reward.task_is_known:
         return ()
     return reward.task
 
 
 def _purpose(entry: str, files: Mapping[str, bytes]) -> str:
-    """Return the docstring of the file in which a reward is, "" without one."""
+    """Return the docstring of the file of a reward, "" without one."""
     module = entry.rpartition(":")[0]
     for name, content in files.items():
         if module in (name, name.removesuffix(".py").replace("/", ".")):
             try:
                 return ast.get_docstring(ast.parse(content)) or ""
-            except (SyntaxError, ValueError):  # of a newer Python
+            except (SyntaxError, ValueError):  # written for a newer Python
                 return ""
     return ""

@@ -1,6 +1,6 @@
-"""The files of a folder of scores: their names, and in what order they are.
+"""The files of a folder of scores: their names and their order.
 
-Imported by rewards that a trainer loads: without pandas.
+Rewards in a trainer import this module, so it does not import pandas.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from pathlib import Path
 from rewardkit.rollouts.paths import RECORDED_SCORES, SAVED_SCORES
 
 RECORDER = "recorder"
-"""Key of a part's record under which the recorder says what it did."""
+"""Key of the recorder's own entry in a part's record."""
 
 TRAINER_STEPS = "trainer"
-"""Where the steps of a part are from, if the trainer says which step a batch is of."""
+"""The origin of a part's steps if the trainer passes the step of a batch."""
 
 
 def part_paths(folder: Path) -> list[Path]:
-    """List the files of scores in a folder, those of a session in their order."""
+    """List the files of scores in a folder, each session's parts in order."""
     saved = folder / SAVED_SCORES
     recorded = sorted(folder.glob(RECORDED_SCORES))
     return [saved, *recorded] if saved.is_file() else recorded
@@ -33,9 +33,9 @@ def part_name(session: str, number: int) -> str:
 
 
 def sessions(folder: Path) -> dict[str, int]:
-    """Return the sessions of a folder, each with the number of its parts.
+    """Return the number of parts of each session in a folder.
 
-    A session numbers its parts from 1, so its last one has the count in its name.
+    Parts are numbered from 1, so the name of the last part holds the count.
     """
     counts = {}
     for path in sorted(folder.glob(RECORDED_SCORES)):

@@ -1,4 +1,4 @@
-"""Parts of a scored table, as they were read, and how they make one table."""
+"""Join the parts of a scored table."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ class ScoresFile(StoredTable):
 
     @property
     def recorder(self) -> Plain:
-        """Return the record of its recorder; {} where `Scores.save` wrote it.
+        """Return the record of the recorder, {} if `Scores.save` wrote the file.
 
-        Its "session" is one process that records, from its first batch or from where
-        its steps restart, which stands in the names of its parts; "run" is what it
-        shares with the processes that its recorder was sent to. "before" has for each
-        session that was there when this one began the number of its parts: one that has
-        no more of them had ended, and no clock is needed to tell. "steps" says where
-        its steps are from: "trainer", "column" (of the data set), or "calls" (their
-        number, as nothing tells the step).
+        "session" is a recording process since its first batch, or since its steps
+        restarted; the names of its parts contain it. "run" is shared by the processes
+        that the recorder was sent to. "before" has the number of parts of each session
+        at the start of this one: a session without later parts had ended by then, which
+        needs no clock. "steps" is the origin of the steps: "trainer", "column" (of the
+        data set) or "calls" (the number of the call).
         """
         return dict(self.record.get(RECORDER, {}))
 
@@ -51,7 +50,13 @@ class ScoresFile(StoredTable):
 def join_parts(
     parts: Sequence[ScoresFile], notes: list[str], sampled_from: int = 0
 ) -> Scores:
-    """Return the scores of parts as one table, or a sample of so many rows."""
+    """Join parts to one scored table; drop steps that a resumed run repeated.
+
+    Args:
+        parts: At least one part.
+        notes: Notes for the rollouts.
+        sampled_from: Rows of the log that the parts are a sample of, 0 if they are all.
+    """
     first = parts[0]
     masks, sentences = _without_repeated_steps(parts)
     tables = []
@@ -105,13 +110,13 @@ def _join_recorders(parts: Sequence[ScoresFile]) -> Record:
 def _without_repeated_steps(
     parts: Sequence[ScoresFile],
 ) -> tuple[list[NDArray[np.bool_]], list[str]]:
-    """Return a mask of the rows that count by part, and a note on the others.
+    """Return the mask of valid rows of each part, and a note on the others.
 
-    A session that began after one of another run had ended takes the place of its steps
-    from its own first one on. Processes that record side by side do not.
+    If a session began after a session of another run had ended, it replaces that
+    session's steps from its own first step on. Parallel sessions replace nothing.
     """
     masks = [np.ones(part.table.num_rows, dtype=bool) for part in parts]
-    sessions: dict[str, Plain] = {}  # as the last part of each has it
+    sessions: dict[str, Plain] = {}  # the record of each session's last part
     starts: dict[str, float] = {}
     for part in parts:
         if part.recorder:

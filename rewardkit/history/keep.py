@@ -1,4 +1,4 @@
-"""keep(): put a scoring, its definition and its rollouts into a folder of runs."""
+"""keep(): store a scoring, its definition and its rollouts in a folder of runs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from rewardkit.history.runs_folder import (
     NUMBER,
     SCORED,
     data_path,
-    date_after,
-    folder_beside,
+    next_date,
     put_in_place,
     read_abouts,
     read_json,
     scoring_names,
     take_number,
+    temporary_folder,
+    write_access,
     write_json,
     write_numbers,
-    written_in,
 )
 from rewardkit.history.versions import keep_version
 from rewardkit.plain import Plain, Record
@@ -39,8 +39,8 @@ from rewardkit.scoring.parted import PartFigures
 from rewardkit.scoring.scores import UNFINISHED, Scores, is_result
 from rewardkit.scoring.stored import parquet, to_arrow
 
-NOTES = "; "
-"""What stands between the notes of a scoring that was kept several times."""
+NOTE_SEPARATOR = "; "
+"""Separator of the notes of a scoring that was kept several times."""
 
 
 def keep(
@@ -52,27 +52,26 @@ def keep(
     figures: Plain | None = None,
     redact: bool = False,
 ) -> Run:
-    """Keep a scoring: its results, the definition with its source, and a note.
+    """Keep a scoring: its results, its definition with source, its rollouts, a note.
 
-    The same scoring kept twice is one run, with both notes. It is there whole or not at
-    all, and other processes may keep theirs in the same folder meanwhile.
+    A scoring that is kept twice is one run with both notes. It is written whole or not
+    at all, and several processes may keep runs in one folder.
 
     Args:
         scores: The scoring.
-        note: What was tried, for the person who looks at it later.
-        tags: Names to find it by.
-        folder: Of runs; made where it is missing.
-        figures: What else was measured on it, beside the mean reward and the share of
-            groups with a signal: ``label_auc``, ``effective_weights``.
+        note: What was tried, for a later reader.
+        tags: Names to find the run by.
+        folder: The folder of runs, created if it is missing.
+        figures: Further figures, such as ``label_auc`` and ``effective_weights``. The
+            mean reward and the share of groups with a signal are always kept.
         redact: Whether texts are replaced by hashes.
 
     Returns:
         The run.
 
     Raises:
-        RolloutsError: The folder cannot be written, or what is known of the run is
-            broken.
-        InputError: A note or tags that are no text.
+        RolloutsError: The folder cannot be written, or the record of the run is broken.
+        InputError: The note or a tag is not a text.
     """
     if not isinstance(note, str) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(f"note={preview(note)}, tags={preview(tags)} are not texts")
@@ -80,11 +79,11 @@ def keep(
         check_tag(tag)
     if redact:
         scores = redact_texts(scores)
-        # fields are hashes now: nothing can go on with them
+        # an interrupted scoring cannot be resumed from hashed fields
         run = {key: scores.run[key] for key in scores.run if key != UNFINISHED}
         scores = replace(scores, run=run)
     place = Path(folder)
-    with written_in(place):
+    with write_access(place):
         return _keep_in(place, scores, note, tags, figures or {})
 
 
@@ -95,7 +94,7 @@ def _keep_in(
     tags: Sequence[str],
     figures: Plain,
 ) -> Run:
-    """Keep a scoring in a folder of runs; see `keep`."""
+    """Keep a scoring in a folder that can be written; see `keep`."""
     version = keep_version(scores.reward, place)
     data = scores.rollouts.fingerprint
     _keep_data(scores, data_path(place, data))
@@ -108,11 +107,11 @@ def _keep_in(
     unfinished = scores.run.get(UNFINISHED, {}).get("rollouts", "")
     others = [item for item in abouts if item[0] != target]
     continued = []
-    for item in others:
-        is_same = item[1]["version"] == version.name
-        is_same &= item[1].get(UNFINISHED) == (unfinished or data)
-        if is_same and item[1]["rows"] <= len(scores):
-            continued.append(item)
+    for path, other in others:
+        is_same = other["version"] == version.name
+        is_same &= other.get(UNFINISHED) == (unfinished or data)
+        if is_same and other["rows"] <= len(scores):
+            continued.append((path, other))
     if not target.exists():
         about: Record = {
             "format": FORMAT,
@@ -121,26 +120,26 @@ def _keep_in(
             "source": scores.rollouts.source,
             "rows": len(scores),
             UNFINISHED: unfinished,
-            "date": date_after(abouts),
+            "date": next_date(abouts),
             "note": note,
             "tags": list(tags),
             "figures": {**_figures_of(scores), **figures},
         }
         table = to_arrow(results, {**scores.record, DATA_HASH: data})
-        with folder_beside(target.parent) as temporary:
+        with temporary_folder(target.parent) as temporary:
             _write_table(table, temporary / SAVED_SCORES)
-            numbers = [item[NUMBER] for _, item in continued]
-            if not numbers:  # as late as can be, as one that is taken stays taken
+            numbers = [other[NUMBER] for _, other in continued]
+            if not numbers:  # as late as possible: a number is never given back
                 numbers = [take_number(place, version.name, abouts)]
             about[NUMBER] = min(numbers)
             write_json(temporary / ABOUT, about)
-            put_in_place(temporary, target)  # or another process has kept the same
+            put_in_place(temporary, target)  # unless another process kept the same
     run = Run(target, version, read_json(target / ABOUT), version.name)
     _remove(continued, run, others)
     notes = ""
     all_tags: dict[str, None] = {}
-    continued_abouts = [about for _, about in continued]
-    for entry in (*continued_abouts, run.about, {"note": note, "tags": tags}):
+    earlier = [other for _, other in continued]
+    for entry in (*earlier, run.about, {"note": note, "tags": tags}):
         notes = _add_note(notes, entry["note"])
         all_tags |= dict.fromkeys(entry["tags"])
     figures = {**run.about["figures"], **figures}
@@ -164,9 +163,10 @@ def _remove(
 
 
 def _add_note(before: str, note: str) -> str:
-    """Append a note to another one, unless it is there already."""
-    notes = before.split(NOTES)
-    return before if note in notes else NOTES.join(filter(None, [before, note]))
+    """Append a note to others, unless it is one of them."""
+    if note in before.split(NOTE_SEPARATOR):
+        return before
+    return NOTE_SEPARATOR.join(filter(None, [before, note]))
 
 
 def _keep_data(scores: Scores, path: Path) -> None:
@@ -184,7 +184,7 @@ def _write_table(table: Any, path: Path) -> None:
 
 
 def _figures_of(scores: Scores) -> Record:
-    """Return the mean reward, and the share of groups whose rewards differ."""
+    """Return the mean reward, the share of groups with a signal, and rows missing."""
     figures = PartFigures.of(scores)
     return {
         "mean": figures.total / figures.judged if figures.judged else None,

@@ -1,4 +1,4 @@
-"""The files that a recorder writes: parts of a scored table, by session."""
+"""Write the parts of a recorder's scored table, by session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rewardkit.errors import RolloutsError
-from rewardkit.history.batches import Batch, as_scores, in_sample, redact
+from rewardkit.history.batches import Batch, as_scores, redact, sample_mask
 from rewardkit.history.files import (
     RECORDER,
     TRAINER_STEPS,
@@ -28,15 +28,15 @@ if TYPE_CHECKING:  # slow to import, and a trainer may never record
 log = logging.getLogger(__name__)
 
 STEPS_BACK = 10
-"""Steps that a batch may be behind an earlier one, as where rollouts are made ahead of
-training. Further back, the run was started again. Our choice."""
+"""Steps that a batch may lag behind an earlier one in asynchronous training. A larger
+lag is a restart of the run. Our choice."""
 
 
 @dataclass
 class RecordedSession:
-    """What this process has recorded since its steps last began anew.
+    """The record of one process since its start, or since its steps restarted.
 
-    See `ScoresFile.recorder`; `calls` is the number of the last call.
+    See `ScoresFile.recorder`. `calls` is the number of the last call.
     """
 
     before: dict[str, int]
@@ -49,10 +49,10 @@ class RecordedSession:
 
 @dataclass
 class PartWriter:
-    """The parts that a process writes, of one session after the other.
+    """A writer of the parts of one process, one session after the other.
 
-    `run` is what it shares with the processes that its recorder was sent to; `folder`,
-    `redact`, `sample` and `max_bytes` are those of the recorder.
+    `run` is shared by the processes that the recorder was sent to. `folder`, `redact`,
+    `sample` and `max_bytes` are options of the recorder.
     """
 
     reward: Reward
@@ -71,7 +71,7 @@ class PartWriter:
     _is_thinned: bool = False
 
     def write(self, batches: Sequence[Batch]) -> None:
-        """Write batches as one part, or several where steps restart between them."""
+        """Write batches as one part, or as several if steps restart between them."""
         waiting: list[Batch] = []
         for batch in batches:
             step = batch.trainer_step
@@ -96,7 +96,7 @@ class PartWriter:
             return
         try:
             self._write_part(batches)
-        except Exception as error:  # a full disk, a column of a strange kind
+        except Exception as error:  # such as a full disk or an unsupported type
             self.rows_left_out += sum(batch.count for batch in batches)
             if not self._has_warned:
                 self._has_warned = True
@@ -108,13 +108,13 @@ class PartWriter:
                 )
 
     def begin(self) -> None:
-        """Begin a session, before its first batch is scored; note those there are."""
+        """Begin a session before its first batch; note the existing sessions."""
         before = sessions(self.folder)
         calls = 0
         from rewardkit.history.parts import read_record  # takes a second
 
         for name, count in before.items():
-            with suppress(RolloutsError, KeyError):  # a file that is broken
+            with suppress(RolloutsError, KeyError):  # a broken file
                 record = read_record(self.folder / part_name(name, count))
                 calls = max(calls, record[RECORDER]["calls"])
         self._session = RecordedSession(before, calls)
@@ -129,7 +129,7 @@ class PartWriter:
         share = self._share(used)
         scores = self._scores_of(batches, session, share)
         if share < 1:
-            scores = select_rows(scores, in_sample(scores, share))
+            scores = select_rows(scores, sample_mask(scores, share))
         if not len(scores):
             return
         if self.redact:
@@ -180,7 +180,7 @@ class PartWriter:
         )
 
     def _steps(self, batches: Sequence[Batch], session: RecordedSession) -> list[int]:
-        """Return the step of each row; where it is unknown, the number of its call."""
+        """Return the step of each row, or the number of the call if it has none."""
         steps: list[int] = []
         for batch in batches:
             steps_of_batch = batch.steps
@@ -194,7 +194,7 @@ class PartWriter:
         return steps
 
     def _share(self, used: int) -> float:
-        """Return the share of the groups to record, which falls as the folder fills."""
+        """Return the share of groups to record; it falls as the folder fills up."""
         space = max(0.0, 1 - used / self.max_bytes)
         if space < 0.5 and not self._is_thinned:
             self._is_thinned = True

@@ -1,7 +1,7 @@
-"""load_scores(): a folder of parts of a scored table, read as one table.
+"""load_scores(): read a folder of parts of a scored table as one table.
 
-`Scores.save` writes one part, a recorder one after the other while training goes on. A
-part is put in place whole, by renaming, so that a reader never sees half of one.
+`Scores.save` writes one part, a recorder one after another during training. A finished
+part is renamed into place, so a reader never sees half a part.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ from rewardkit.scoring.stored import (
 logger = logging.getLogger(__name__)
 
 DATA_HASH = "data"
-"""Key of a record under which the hash of rollouts stands that are kept beside it."""
+"""Key of a record with the hash of rollouts in a file of their own."""
 
 LARGEST_TABLE = 250_000
-"""Rows of a large log that are read. Our choice: figures to three digits, in 2 GB."""
+"""Most rows read of a large log. Our choice: figures to three digits, in 2 GB."""
 
 BROKEN_EXAMPLES = 3
-"""Files that a note on broken parts names."""
+"""Files named in a note on broken parts."""
 
 
 def is_scored(path: str | Path) -> bool:
-    """Return whether a path is for `load_scores`: scores in files, or nothing."""
+    """Return whether `load_scores` takes a path: it holds scores or does not exist."""
     return not Path(path).exists() or holds_scores(path)
 
 
 def holds_scores(path: str | Path) -> bool:
-    """Return whether there is a file or folder at a path, with scores in it."""
+    """Return whether a path is a file or folder with scores."""
     file = Path(path)
     if not file.exists():
         return False
@@ -71,25 +71,26 @@ def holds_scores(path: str | Path) -> bool:
 
 
 def read_record(path: Path) -> Record:
-    """Return the record of a part, without its rows; RolloutsError: it has none."""
+    """Read the record of a part without its rows; RolloutsError: it has none."""
     try:
         return read_stored(path).record
     except ValueError:
-        raise _no_table(path) from None
+        raise _not_a_table(path) from None
 
 
-def combining(record: Plain) -> Record:
-    """Return the part of a reward's record that all parts of a table share.
+def comparable_record(record: Plain) -> Record:
+    """Return the entries of a reward's record that all parts of a table must share.
 
-    Not the hashes of its functions: a process that is sent the reward, and does not
-    have its file, has others.
+    The hashes of functions are not among them: they differ in a process that received
+    the reward without its file.
     """
     if "route" in record:
         route = record["route"]
         rewards = {
-            item["value"]: combining(item["reward"]) for item in route["rewards"]
+            item["value"]: comparable_record(item["reward"])
+            for item in route["rewards"]
         }
-        default = route["default"] and combining(route["default"])
+        default = route["default"] and comparable_record(route["default"])
         return {"column": route["column"], "rewards": rewards, "default": default}
     components = []
     for item in record["components"]:
@@ -107,29 +108,37 @@ def combining(record: Plain) -> Record:
 
 
 def load_scores(path: str | Path, *, cache: FileCache | None = None) -> Scores:
-    """Load scores: of a file, of a folder that is still being written, of a kept run.
+    """Load scores from a file, a folder, or a kept run.
 
-    A run of the folder ``runs`` is named by its version or a tag ("v2"). The folder is
-    one that `Scores.save` wrote, or a recorder (`Recorder`), whose rows
-    come in the order of their steps. A run that was resumed records some steps twice:
-    the later rows count. Of a large log that was scored in parts, a sample of about
-    `LARGEST_TABLE` rows is taken: all groups of prompts that their hashes choose, the
-    same ones each time. What was left out, and which files cannot be read, is told in
-    ``.rollouts.notes``; what recorders did stands in ``.record["recorder"]``. The
-    reward is the one of the run record: it can be weighed and diagnosed, not run. A
-    scoring that was interrupted is warned of, also in ``.rollouts.cautions``. With a
-    `cache` the files of a recorder that it has are not read again.
+    The reward of the scores comes from the run record: it can be reweighted and
+    diagnosed, but not run.
+
+    - A kept run is named by its version or a tag, such as "v2".
+    - A folder of a `Recorder` may still grow. Its rows are sorted by step. If a resumed
+      run repeated steps, the later rows count.
+    - A large log that was scored in parts is sampled: about `LARGEST_TABLE` rows, whole
+      groups chosen by the hash of their prompt, the same ones each time.
+    - An interrupted scoring is logged as a warning.
+
+    ``.rollouts.notes`` name rows that were left out and unreadable files,
+    ``.rollouts.cautions`` an interrupted scoring. ``.record["recorder"]`` describes the
+    recorders.
+
+    Args:
+        path: A file, a folder that `Scores.save` or a recorder wrote, or the name of a
+            run in the folder ``runs``.
+        cache: Files of recorders that were read before.
 
     Raises:
-        RolloutsError: no such file, one that was not written by rewardkit, or parts of
-            different rewards in one folder.
+        RolloutsError: The file is missing or not one of rewardkit's, or the parts are
+            of different rewards.
     """
     place = find_scored(path, Path(KEPT_RUNS)) or Path(path)
     return load_named(place, str(path), cache)
 
 
 def load_named(place: Path, name: str, cache: FileCache | None = None) -> Scores:
-    """Load the scores of a file or folder; warn by this name if they are unfinished."""
+    """Load the scores of a file or folder; warn if they are unfinished, by `name`."""
     scores = _load(place, cache)
     caution = _describe_unfinished(place, name, scores)
     if not caution:
@@ -139,14 +148,14 @@ def load_named(place: Path, name: str, cache: FileCache | None = None) -> Scores
 
 
 def _describe_unfinished(place: Path, name: str, scores: Scores) -> str:
-    """Say how far an interrupted scoring came, "" of one that was finished."""
+    """Say how far an interrupted scoring came, or return "" if it is finished."""
     if UNFINISHED in scores.run:
         count = f"{len(scores):,} of {scores.run[UNFINISHED]['rows_given']:,} rollouts"
     else:
         run = _run_record(place)
         if _is_finished(run):
             return ""
-        # how many there are is not counted where a log is read part by part
+        # a log that is read part by part has no count of all rows
         rows = _figures_of(place, run).rows
         if not rows:
             return ""
@@ -159,12 +168,12 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
     cache = cache or FileCache()
     if not place.is_dir():
         if not place.is_file():
-            raise _nothing_there(place)
+            raise _no_file(place)
         return join_parts([_read_part(place)], [])
     run = _run_record(place)
     paths = _files_of_last_run(place, run)
     if not paths:
-        raise _nothing_there(place / SAVED_SCORES)
+        raise _no_file(place / SAVED_SCORES)
     parts, broken = [], []
     figures = _figures_of(place, run)
     share = min(1.0, LARGEST_TABLE / max(1, figures.rows))
@@ -204,15 +213,16 @@ def _load(place: Path, cache: FileCache | None = None) -> Scores:
 
 
 def _with_cautions(scores: Scores, cautions: tuple[str, ...]) -> Scores:
-    """Return scores whose rollouts are to be read with caution."""
+    """Return the scores with these cautions on their rollouts."""
     return replace(scores, rollouts=replace(scores.rollouts, cautions=cautions))
 
 
 def _files_of_last_run(folder: Path, run: Plain) -> list[Path]:
-    """List the files of the last run in a folder, which may hold parts of others.
+    """List the files of the last run in a folder that may hold parts of earlier runs.
 
-    They hold the same rows where a run went on with other options, or where groups were
-    found to be scattered: those of an unfinished run are of the job that wrote last.
+    Earlier parts hold the same rows: the scoring was repeated with other options, or
+    restarted as groups were scattered. Of an unfinished run the job that wrote last
+    counts.
     """
     paths = part_paths(folder)
     if _is_finished(run) and "parts" in run:
@@ -221,19 +231,19 @@ def _files_of_last_run(folder: Path, run: Plain) -> list[Path]:
         return paths
     last = ""
     if not _is_finished(run):
-        last = job_digits(max(paths, key=_time_of_change))
+        last = job_digits(max(paths, key=_changed_at))
     return [path for path in paths if job_digits(path) == last]
 
 
-def _time_of_change(path: Path) -> int:
-    """Return when a file was changed, 0 where it is gone since it was listed."""
+def _changed_at(path: Path) -> int:
+    """Return the modification time of a file, 0 if it was removed meanwhile."""
     with suppress(OSError):
         return path.stat().st_mtime_ns
     return 0
 
 
 def _run_record(folder: Path) -> Record:
-    """Return the run record of a folder, {} where it has none that can be read."""
+    """Return the run record of a folder, {} without a readable one."""
     with suppress(OSError, ValueError):
         text = (folder / RUN_RECORD).read_text(encoding="utf-8")
         return dict(json.loads(text))
@@ -241,22 +251,22 @@ def _run_record(folder: Path) -> Record:
 
 
 def _is_finished(run: Plain) -> bool:
-    """Return whether the run record of a folder is that of a finished scoring."""
+    """Return whether a run record is that of a finished scoring."""
     return bool(run) and UNFINISHED not in run
 
 
 def _figures_of(folder: Path, run: Plain) -> PartFigures:
-    """Return the figures of a large log, or of its parts so far; 0 of any other."""
+    """Return the figures of a large log or of its parts so far, else zeros."""
     if _is_finished(run):
         return PartFigures(**run.get(FIGURES, {}))
     figures = []
     for path in filter(job_digits, _files_of_last_run(folder, run)):
-        with suppress(RolloutsError):  # which reading it says
+        with suppress(RolloutsError):  # reported when the part is read
             figures.append(read_record(path)[FIGURES])
     return PartFigures.join(figures)
 
 
-def _nothing_there(file: Path) -> RolloutsError:
+def _no_file(file: Path) -> RolloutsError:
     return RolloutsError(
         f"there is no file {str(file)!r}; give the folder or the Parquet file that "
         "'rewardkit score -o' wrote, or the folder of a recorder, which writes its "
@@ -264,7 +274,7 @@ def _nothing_there(file: Path) -> RolloutsError:
     )
 
 
-def _no_table(file: Path) -> RolloutsError:
+def _not_a_table(file: Path) -> RolloutsError:
     return RolloutsError(
         f"{str(file)!r} is not a scored table of this version of rewardkit; make one "
         "with 'rewardkit score ... -o FOLDER'"
@@ -272,7 +282,7 @@ def _no_table(file: Path) -> RolloutsError:
 
 
 def _read_part(file: Path, share: float = 1.0) -> ScoresFile:
-    """Read a file of a scored table, or a share of its prompts; see `read_stored`."""
+    """Read a part, or a share of its prompts; see `read_stored`."""
     try:
         stored = read_stored(file, None, share=share)
         record = stored.record
@@ -281,10 +291,10 @@ def _read_part(file: Path, share: float = 1.0) -> ScoresFile:
         for key in ("mapping", "source", "group_key"):
             about[key]
     except (KeyError, TypeError, ValueError):
-        raise _no_table(file) from None
+        raise _not_a_table(file) from None
     table, json_columns = stored.table, stored.json_columns
     if not {f"reason/{name}" for name in reward.names} <= {*table.column_names}:
-        raise _no_table(file)
+        raise _not_a_table(file)
     if DATA_HASH in record:
         data = _read_rollouts(file, record[DATA_HASH])
         columns, json_columns = data.table, json_columns + data.json_columns
@@ -295,7 +305,7 @@ def _read_part(file: Path, share: float = 1.0) -> ScoresFile:
 
 
 def _read_share(file: Path, share: float) -> ScoresFile:
-    """Read the groups of a share of the prompts of a part of a large log."""
+    """Read the groups of a share of the prompts of a large log's part."""
     if share <= SAMPLED_SHARES[-1]:
         return _read_part(file, share)
     part = _read_part(file)
@@ -310,7 +320,7 @@ def _read_share(file: Path, share: float) -> ScoresFile:
 
 
 def _read_rollouts(file: Path, data: str) -> StoredTable:
-    """Return the rollouts of a run that was kept."""
+    """Read the rollouts of a kept run."""
     path = data_path(file.parents[2], data)
     try:
         return read_stored(path, None)
@@ -323,10 +333,11 @@ def _read_rollouts(file: Path, data: str) -> StoredTable:
 
 
 def _check_one_reward(folder: Path, parts: Sequence[ScoresFile]) -> None:
-    """Raise a RolloutsError where parts are of rewards that do not combine alike."""
+    """Raise a RolloutsError if parts are of different rewards."""
     first = parts[0]
+    expected = comparable_record(first.record["reward"])
     for part in parts[1:]:
-        if combining(part.record["reward"]) != combining(first.record["reward"]):
+        if comparable_record(part.record["reward"]) != expected:
             raise RolloutsError(
                 f"{str(folder)!r} holds scores of different rewards, "
                 f"{first.reward.name!r} in {first.path.name} and {part.reward.name!r} "
@@ -336,9 +347,9 @@ def _check_one_reward(folder: Path, parts: Sequence[ScoresFile]) -> None:
 
 
 def check_folder(folder: Path, reward: Reward) -> None:
-    """Raise a RewardError where a recorder of this reward would not fit in.
+    """Raise a RewardError if a recorder of this reward cannot use the folder.
 
-    The folder may hold parts of the same reward, as where a run is resumed.
+    It can if all parts are of the same reward, as when a run is resumed.
     """
     if (folder / SAVED_SCORES).exists():
         raise RewardError(
@@ -350,7 +361,7 @@ def check_folder(folder: Path, reward: Reward) -> None:
             record = read_record(path)["reward"]
         except RolloutsError:
             continue
-        if combining(record) != combining(reward.record()):
+        if comparable_record(record) != comparable_record(reward.record()):
             raise RewardError(
                 f"record={str(folder)!r} holds scores of another reward, "
                 f"{record['name']!r}; give each reward a folder of its own"

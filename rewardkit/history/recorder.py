@@ -1,8 +1,8 @@
-"""What a reward scores in training, kept in a folder while training goes on.
+"""Record the scores of a training run in a folder.
 
-A trainer's call only hands over what it scored; a thread of the process writes it. What
-the thread cannot keep up with, or has no space for, is left out and counted: a recorder
-never holds training up and never ends it.
+A trainer's call only queues its batch; a thread writes it. Batches that the thread has
+no time or space for are dropped and counted, so a recorder neither delays nor ends
+training.
 """
 
 from __future__ import annotations
@@ -27,54 +27,54 @@ from rewardkit.rewards.reward import Reward
 log = logging.getLogger(__name__)
 
 LARGEST_FOLDER = 10_000_000_000
-"""Bytes that a recorder's folder may grow to. Our choice."""
+"""Most bytes of a recorder's folder. Our choice."""
 
 PART_SECONDS = 5.0
-"""Seconds after which a part is written. Our choice: what a killed process loses."""
+"""Least seconds between two parts. Our choice: a killed process loses this much."""
 
 PART_SHARE = 0.01
-"""Share of the time so far that a part may last, if that is longer.
+"""Seconds between two parts as a share of the run so far, above `PART_SECONDS`.
 
 Our choice: a run of ten days has two thousand parts, not a hundred thousand.
 """
 
 LONGEST_PART = 600.0
-"""Seconds that a part may last at most. Our choice."""
+"""Most seconds between two parts. Our choice."""
 
 PART_ROWS = 4096
-"""Rows after which a part is written at once. Our choice."""
+"""Rows that are written at once. Our choice."""
 
 PART_CHARACTERS = 32_000_000
-"""Characters of completions after which a part is written at once. Our choice."""
+"""Characters of completions that are written at once. Our choice."""
 
 PARTS_WAITING = 4
-"""Parts that may wait for the disk; what is scored then is left out. Our choice."""
+"""Parts that may wait for the disk before batches are dropped. Our choice."""
 
 SECONDS_AT_EXIT = 30.0
-"""Seconds that a process waits at its end for the last part. Our choice."""
+"""Seconds that a process waits for its last part when it exits. Our choice."""
 
 
 @dataclass(frozen=True, repr=False)
 class Recorder(Made):
-    """How a reward records what it scores in training: where, and how much.
+    """Options for recording the scores of a training run.
 
-    Each scored batch becomes rows of a scored table, as `rk.score` makes it: step,
-    prompt, completion, columns, fields, scores, statuses, reasons, reward. They are
-    written into `folder` as Parquet files, off the training thread, each whole or not
-    at all; `rk.load_scores` and every command that takes scores read the folder, while
-    it grows, too. Several processes may record into one folder, and a resumed run into
-    the same as before; another reward may not.
+    Each scored batch becomes rows of a scored table, as `rk.score` returns it: step,
+    prompt, completion, columns, fields, scores, statuses, reasons, reward. A thread
+    writes them into `folder` as Parquet files, each whole or not at all.
+    `rk.load_scores` and every command that takes scores can read the folder while it
+    grows. Several processes, and a resumed run, may share a folder; different rewards
+    may not.
 
     Attributes:
-        folder: The folder, made where it is missing.
+        folder: The folder, created if it is missing.
         redact: Whether texts are replaced by hashes, and reasons lose their quotes.
             Columns ``data_source`` and ``policy`` stay readable.
         sample: Share of the groups that is recorded, above 0 and up to 1.
-        max_bytes: What the folder may grow to. From its half on, a smaller and smaller
-            share of the groups is recorded, so that late steps have some, too.
+        max_bytes: Most bytes of the folder. From half of it on, a shrinking share of
+            the groups is recorded, so that late steps have some, too.
 
     Raises:
-        RewardError: an option that does not fit.
+        RewardError: An option is invalid.
 
     >>> Recorder("runs/train-1", redact=True)
     rk.Recorder('runs/train-1', redact=True)
@@ -109,25 +109,25 @@ class Recorder(Made):
             raise RewardError(
                 f"max_bytes={self.max_bytes!r} is no size; give a whole number from 1"
             )
-        # forks of this process have it, too, and those that the recorder is sent to
+        # shared by forks of this process and processes that receive the recorder
         object.__setattr__(self, "run", secrets.token_hex(4))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send the whole path, as workers have other working folders."""
+        """Pickle the absolute path, as workers may have other working folders."""
         return _receive, (self.options(), self.run)
 
     def options(self) -> Record:
-        """Return its options, with the whole path of the folder."""
+        """Return the options, with the absolute path of the folder."""
         return {**values_by_field(self), "folder": Path(os.path.abspath(self.folder))}
 
     def flush(self) -> None:
-        """Write what this process has scored so far, without waiting for more."""
+        """Write the batches that this process has scored so far."""
         for (process, recorder, *_), writer in list(_WRITERS.items()):
             if process == os.getpid() and recorder == self:
                 writer.flush()
 
     def check(self, reward: Reward) -> None:
-        """Raise a RewardError where the folder holds another reward's scores."""
+        """Raise a RewardError if the folder holds scores of another reward."""
         if os.path.isdir(self.folder):
             from rewardkit.history.parts import check_folder
 
@@ -141,26 +141,26 @@ def _receive(options: dict[str, Any], run: str) -> Recorder:
 
 
 def as_recorder(record: Recorder | str | Path) -> Recorder:
-    """Return the recorder that an option `record` stands for: a folder, or itself."""
+    """Return the recorder of an option `record`: a folder or a recorder."""
     return record if isinstance(record, Recorder) else Recorder(record)
 
 
 def record_batch(
     recorder: Recorder, reward: Reward, batch: Batch, *, timeout: float | None = None
 ) -> None:
-    """Hand a scored batch to the thread of this process that writes for `recorder`.
+    """Queue a scored batch for the thread of this process that writes for `recorder`.
 
-    The thread starts with the first batch, in a fork of this process anew. What goes
-    wrong is a warning, once.
+    The first batch starts the thread, also in a fork of this process. Errors are logged
+    once as a warning.
     """
     key = (os.getpid(), recorder, id(reward), timeout)
     try:
         writer = _WRITERS.get(key)
         if writer is None:
-            # without a lock, which a fork could take along while it is held
+            # no lock here: a fork could copy it while it is held
             writer = _WRITERS.setdefault(key, Writer(recorder, reward, timeout))
         writer.add(batch)
-    except Exception as error:  # whatever it is, training goes on
+    except Exception as error:  # training goes on whatever happens
         if key not in _FAILED:
             _FAILED.add(key)
             log.warning("scores are not recorded in %s: %s", recorder.folder, error)
@@ -171,7 +171,7 @@ _FAILED: set[Any] = set()
 
 
 class Writer:
-    """The thread that writes, and the batches that wait for it."""
+    """A thread that writes batches, and its queue."""
 
     def __init__(
         self, recorder: Recorder, reward: Reward, timeout: float | None
@@ -185,7 +185,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def add(self, batch: Batch) -> None:
-        """Let a batch wait for the thread, unless too much waits already."""
+        """Queue a batch, or drop it if `PARTS_WAITING` parts are waiting."""
         characters = batch.characters
         with self._changed:
             if self._has_waiting(PARTS_WAITING):
@@ -199,18 +199,18 @@ class Writer:
                     target=self._run, name="rewardkit-recorder", daemon=True
                 )
                 self._thread.start()
-                # at the end of a process of multiprocessing, too, unlike atexit
+                # unlike atexit, also called when a multiprocessing process exits
                 Finalize(None, self.flush, exitpriority=100)
             if self._has_waiting(1):
                 self._changed.notify()
 
     def _has_waiting(self, parts: int) -> bool:
-        """Return whether the waiting batches fill so many parts."""
+        """Return whether the waiting batches fill this many parts."""
         has_rows = self._rows >= parts * PART_ROWS
         return has_rows or self._characters >= parts * PART_CHARACTERS
 
     def flush(self) -> None:
-        """Wait until the thread has written what waits."""
+        """Wait until the thread has written all batches, or `SECONDS_AT_EXIT`."""
         with self._changed:
             if self._thread is None:
                 return

@@ -1,4 +1,4 @@
-"""Run: a scoring that was kept, its note, tags and figures, and what it shows."""
+"""Run: a kept scoring with its note, tags and figures, and its page."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rewardkit.history.runs_folder import (
     ABOUT,
     data_path,
     is_scoring_name,
+    write_access,
     write_json,
-    written_in,
 )
 from rewardkit.history.versions import Version
 from rewardkit.html.blocks import Block, Code, Facts
@@ -33,16 +33,16 @@ DataState = Literal["there", "gone", "broken"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(HasPage):
-    """A scoring that was kept: a version of a reward on some rollouts.
+    """A kept scoring: a version of a reward on some rollouts.
 
     Attributes:
         folder: ``runs/scored/ID``.
         version: The definition.
-        about: What ``about.json`` says: format, version, data (the hash of the
-            rollouts), source (where they were read from), rows, number (of the
-            scorings of the version), date, note, tags, figures.
-        name: What it alone is called: "v3", or "v3.1" where version 3 was scored on
-            several rollouts.
+        about: The content of ``about.json``: format, version, data (the hash of the
+            rollouts), source (of the rollouts), rows, number (among the scorings of the
+            version), date, note, tags, figures.
+        name: The unique name: "v3", or "v3.1" if version 3 was scored on several
+            rollouts.
     """
 
     folder: Path
@@ -52,12 +52,12 @@ class Run(HasPage):
 
     @property
     def names(self) -> list[str]:
-        """Return its version, its own name where that is another, and its tags."""
+        """Return the names of the run: its version, its unique name, its tags."""
         return list(dict.fromkeys([self.version.name, self.name, *self.tags]))
 
     @property
     def scores(self) -> Scores:
-        """Return the scores, of a reward that can be weighed and diagnosed, not run.
+        """Return the scores; their reward can be reweighted and diagnosed, not run.
 
         Raises:
             RolloutsError: The rollouts are gone, or a file is broken.
@@ -66,7 +66,7 @@ class Run(HasPage):
 
     @property
     def data_state(self) -> DataState:
-        """Return whether the files of its rollouts and results can be read."""
+        """Return whether the files of the rollouts and results can be read."""
         data = data_path(self.folder.parents[1], self.about["data"])
         for path in (data, self.folder / SAVED_SCORES):
             if not path.is_file():
@@ -77,26 +77,26 @@ class Run(HasPage):
 
     @property
     def note(self) -> str:
-        """Return what the person noted."""
+        """Return the note."""
         return str(self.about["note"])
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Return its tags."""
+        """Return the tags."""
         return tuple(self.about["tags"])
 
     @property
     def figures(self) -> Record:
-        """Return its figures, with those of check and probe on its version."""
+        """Return the figures of the run and of its version (check, probe)."""
         return {**self.about["figures"], **self.version.about["figures"]}
 
     @property
     def shares(self) -> str:
-        """Return its effective weights in percent, "" where they are not known."""
+        """Return the effective weights in percent, "" if they are not known."""
         return effective_shares(self.figures.get("effective_weights", {}))
 
     def record(self) -> Record:
-        """Return it as plain data."""
+        """Return the run as plain data."""
         about = {key: value for key, value in self.about.items() if key != "format"}
         plain: Record = to_plain(
             {
@@ -113,7 +113,7 @@ class Run(HasPage):
         return plain
 
     def page(self) -> Page:
-        """Return what it is, what it gave, and what changed in its source."""
+        """Return the page: definition, figures, and changes of the source."""
         version, about = self.version, self.about
         facts = {
             "reward": version.about["reward"],
@@ -141,12 +141,12 @@ class Run(HasPage):
 
     @property
     def data_source(self) -> str:
-        """Return where its rollouts were read from, and their state unless "there"."""
+        """Return the source of the rollouts, with their state unless it is "there"."""
         state: str = self.data_state
         source = str(self.about["source"])
-        if state == "there" and self.is_unfinished:
-            state = "unfinished"
-        return source if state == "there" else f"{source} ({state})"
+        if state != "there":
+            return f"{source} ({state})"
+        return f"{source} (unfinished)" if self.is_unfinished else source
 
     @property
     def is_unfinished(self) -> bool:
@@ -154,25 +154,25 @@ class Run(HasPage):
         return bool(self.about.get(UNFINISHED))
 
     def tag(self, *tags: str) -> Run:
-        """Return the run with these tags added, which are written.
+        """Add tags and write them; return the run with all its tags.
 
         Raises:
-            InputError: A tag that is called like a version.
+            InputError: A tag is named like a version.
         """
         for tag in tags:
             check_tag(tag)
         return self.changed(tags=list(dict.fromkeys([*self.tags, *tags])))
 
     def changed(self, **about: Any) -> Run:
-        """Return the run with changes to its record, which are written."""
+        """Change entries of the record and write it; return the changed run."""
         changed = {**self.about, **about}
-        with written_in(self.folder.parents[1]):
+        with write_access(self.folder.parents[1]):
             write_json(self.folder / ABOUT, changed)
         return replace(self, about=changed)
 
 
 def _figure(value: Any) -> str:
-    """Return a figure as a person reads it."""
+    """Return a figure as text."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_figure(item)}" for name, item in value.items())
     if isinstance(value, float):
@@ -198,9 +198,9 @@ def figure_texts(figures: Plain) -> dict[str, str]:
 
 
 def source_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:
-    """Return what changed between two sources, as lines of a unified diff.
+    """Return the unified diff of two sources, as lines.
 
-    Where each has one file these are compared, whatever they are called.
+    Two single files are compared even if their names differ.
     """
     if len(before) == len(after) == 1:
         (name,) = after
@@ -217,18 +217,18 @@ def _lines_of(files: Mapping[str, bytes], name: str) -> list[str]:
 
 
 def check_tag(tag: str) -> None:
-    """Raise an InputError where a tag is empty, or called like a version."""
+    """Raise an InputError if a tag is empty or named like a version."""
     if not tag or is_scoring_name(tag):
         raise InputError(f"{tag!r} is no tag, as versions are called so; give a word")
 
 
 def date_of(about: Plain) -> str:
-    """Return when a run was kept, to a minute, in UTC."""
+    """Return the UTC date and minute at which a run was kept."""
     return str(about["date"])[:16].replace("T", " ")
 
 
 def effective_shares(weights: Plain) -> str:
-    """Return effective weights in percent; those of a route's parts by their label."""
+    """Return effective weights in percent, for a route by the label of each part."""
     parts = []
     for name, share in weights.items():
         if isinstance(share, Mapping):
@@ -239,5 +239,5 @@ def effective_shares(weights: Plain) -> str:
 
 
 def number_text(value: float | None) -> str:
-    """Return a figure rounded to three places, "" where there is none."""
+    """Return a figure rounded to three places, "" for None or NaN."""
     return "" if value is None or math.isnan(value) else short_number(round(value, 3))

@@ -1,6 +1,6 @@
-"""Runs: the scorings that were kept in a folder, and their table.
+"""Runs: the kept scorings of a folder, and their table.
 
-How they lie in it is said in `history/runs_folder.py`.
+`history/runs_folder.py` describes the layout of the folder.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from rewardkit.history.runs_folder import (
     read_abouts,
     read_json,
     scoring_names,
+    write_access,
     write_numbers,
-    written_in,
 )
 from rewardkit.history.versions import Version, read_versions
 from rewardkit.html.blocks import Block, Table
@@ -45,11 +45,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Runs(HasPage, Sequence[Run]):
-    """Scorings that were kept in a folder, newest first.
+    """The kept scorings of a folder, newest first.
 
-    ``runs["v2"]`` is the newest of a version or a tag, ``runs["v2.1"]`` the first of a
-    version that was scored on several rollouts, ``runs[0]`` the newest of all.
-    `unscored` are the versions that are kept without a run.
+    ``runs["v2"]`` is the newest run of a version or tag, ``runs["v2.1"]`` the first of
+    a version that was scored on several rollouts, ``runs[0]`` the newest of all.
+    `unscored` are the names of kept versions without a run.
     """
 
     folder: Path
@@ -63,10 +63,10 @@ class Runs(HasPage, Sequence[Run]):
         return iter(self.items)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return a run by its place, its version or a tag; a slice of them.
+        """Return a run by its index, version or tag, or a slice as `Runs`.
 
         Raises:
-            InputError: There is none of this name.
+            InputError: No run has this name.
         """
         if isinstance(key, slice):
             return replace(self, items=self.items[key])
@@ -89,23 +89,24 @@ class Runs(HasPage, Sequence[Run]):
 
     @property
     def names(self) -> list[str]:
-        """Return the versions and tags by which a run can be named."""
-        names = [run.names for run in self.items]
-        return list(dict.fromkeys(chain(*names)))
+        """Return the versions and tags that name runs."""
+        names = chain.from_iterable(run.names for run in self.items)
+        return list(dict.fromkeys(names))
 
     def version(self, name: str) -> Version:
-        """Return a version by its name, or that of a run; it may have no scoring.
+        """Return a version by its own name or the name of a run.
 
         Raises:
-            InputError: There is none of this name.
+            InputError: No version or run has this name.
         """
         if name in self.unscored:
-            return next(x for x in read_versions(self.folder) if x.name == name)
+            versions = read_versions(self.folder)
+            return next(item for item in versions if item.name == name)
         version: Version = self[name].version
         return version
 
     def select(self, *, reward: str = "", tag: str = "", version: str = "") -> Runs:
-        """Return the runs of a reward's name, with a tag, of a version."""
+        """Return the runs of a reward's name, a tag and a version; "" selects all."""
         chosen = []
         for run in self.items:
             is_named = not reward or run.version.about["reward"] == reward
@@ -116,22 +117,23 @@ class Runs(HasPage, Sequence[Run]):
         return replace(self, items=tuple(chosen), unscored=unscored)
 
     def newest(self, count: int) -> list[Run]:
-        """Return the newest versions of the reward that was kept last, oldest first.
+        """Return a run of each of the newest `count` versions, oldest first.
 
-        Of each its newest run on the rollouts of the newest run of all; at most `count`
-        of them.
+        Only runs with the reward's name and the rollouts of the newest run count.
         """
         chosen: dict[str, Run] = {}
         for run in self.items:
             newest = self.items[0]
-            is_of_reward = run.version.about["reward"] == newest.version.about["reward"]
-            if is_of_reward and run.about["data"] == newest.about["data"]:
+            is_same_reward = (
+                run.version.about["reward"] == newest.version.about["reward"]
+            )
+            if is_same_reward and run.about["data"] == newest.about["data"]:
                 chosen.setdefault(run.version.name, run)
         return list(chosen.values())[:count][::-1]
 
     @property
     def table(self) -> pd.DataFrame:
-        """Return one row a run: what `record` says, each figure in a column."""
+        """Return one row per run: its record, with one column per figure."""
         rows = []
         for run in self.items:
             record = run.record()
@@ -157,16 +159,16 @@ class Runs(HasPage, Sequence[Run]):
                 title = f"Nothing is kept in {str(self.folder)!r} yet"
             return Page(f"{title}: rewardkit score REWARD LOG --keep", blocks)
         rows = [_cells(run, self) for run in self.items]
-        same = []
-        for name in ALIKE:
+        constant = []
+        for name in ONCE_IF_CONSTANT:
             if len({row[name] for row in rows}) == 1:
-                same.append(name)
-        header = [name for name in COLUMNS if name not in same]
+                constant.append(name)
+        header = [name for name in COLUMNS if name not in constant]
         is_compared = {row[AGAINST_PARENT] for row in rows} - {"", NOT_KNOWN}
         if not is_compared:
             header.remove(AGAINST_PARENT)
         cells = [[row[name] for name in header] for row in rows]
-        about = "; ".join(f"{name} {rows[0][name]}" for name in same)
+        about = "; ".join(f"{name} {rows[0][name]}" for name in constant)
         blocks.insert(0, Table("", header, cells, COLUMNS_OF_NUMBERS, wraps=True))
         if not is_compared and any(row[AGAINST_PARENT] for row in rows):
             blocks.append(NOTHING_COMPARED)
@@ -179,43 +181,42 @@ class Runs(HasPage, Sequence[Run]):
         """Return the runs that `delete` would remove.
 
         Raises:
-            InputError: There is no such version or scoring.
+            InputError: No version or run has this name.
         """
-        gone = [run for run in self.items if name in (run.name, run.version.name)]
-        if not gone and name not in self.unscored:
-            self[name]  # says which there are
+        matches = [run for run in self.items if name in (run.name, run.version.name)]
+        if not matches and name not in self.unscored:
+            self[name]  # raises with the names of all runs
             raise InputError(f"{name!r} is a tag; name the version to delete")
-        return gone
+        return matches
 
     def delete(self, name: str) -> list[Run]:
-        """Remove a version with all its runs, or one run of it, such as "v3.1".
+        """Remove a version with all its runs, or one run such as "v3.1".
 
-        With them go the source, unless other runs have it, and rollouts that no other
-        run has.
+        The source and the rollouts are removed if no other run needs them.
 
         Returns:
-            The runs that were removed.
+            The removed runs.
 
         Raises:
-            InputError: There is no such version or scoring.
+            InputError: No version or run has this name.
         """
         version = self.version(name)
-        gone = self.to_delete(name)
-        remaining = [run for run in self.items if run not in gone]
+        removed = self.to_delete(name)
+        remaining = [run for run in self.items if run not in removed]
         data_in_use = {run.about["data"] for run in remaining}
-        with written_in(self.folder):
+        with write_access(self.folder):
             write_numbers(self.folder)
-            for run in gone:
+            for run in removed:
                 shutil.rmtree(run.folder)
             if version.name not in [run.version.name for run in remaining]:
                 version.delete()
-            for data in {run.about["data"] for run in gone} - data_in_use:
+            for data in {run.about["data"] for run in removed} - data_in_use:
                 data_path(self.folder, data).unlink(missing_ok=True)
-        return gone
+        return removed
 
 
 AGAINST_PARENT = "against parent"
-"""The column that says what is better or worse than in the parent."""
+"""The column of changes since the parent version."""
 NOT_KNOWN = "not known"
 NOTHING_COMPARED = (
     "Better or worse than the parent: not known; `rewardkit score --keep --label "
@@ -238,13 +239,13 @@ COLUMNS = (
     "tags",
     "note",
 )
-ALIKE = ("reward", "data", "rows")
-"""Columns that are told once where all runs have the same."""
+ONCE_IF_CONSTANT = ("reward", "data", "rows")
+"""Columns that stand above the table if all runs have the same value."""
 COLUMNS_OF_NUMBERS = ("rows", "mean", "signal", "label AUC", "cases", "exploits")
 
 
 def _cells(run: Run, runs: Runs) -> dict[str, str]:
-    """Return the cells of a run's row, by column; "" where nothing is known."""
+    """Return the cells of a run by column, "" for unknown values."""
     figures, about, source = run.figures, run.about, run.data_source
     return {
         **dict.fromkeys(COLUMNS, ""),
@@ -262,11 +263,11 @@ def _cells(run: Run, runs: Runs) -> dict[str, str]:
 
 
 def against_parent(run: Run, runs: Sequence[Run]) -> str:
-    """Say what changed since the newest run of the parent on the same rollouts.
+    """Describe the changes since the newest run of the parent on the same rollouts.
 
-    Counts of cases and exploits are better or worse. Shares are told as they are: what
-    is beyond noise takes their rows, as `compare` has them. "" without such a run, "not
-    known" where no figure is in both.
+    Counts of cases and exploits are called better or worse. Shares are only quoted, as
+    their noise is known to `compare` alone. Return "" without such a run, "not known"
+    if the runs share no figure.
     """
     for other in runs:
         is_same_data = other.about["data"] == run.about["data"]
@@ -294,7 +295,7 @@ def against_parent(run: Run, runs: Sequence[Run]) -> str:
 
 
 def _count(figure: Any) -> int:
-    """Return how many cases pass, of a pair, or how many exploits there are."""
+    """Return a count of exploits, or the cases that pass of (passed, all)."""
     return int(figure[0] if isinstance(figure, list | tuple) else figure)
 
 
@@ -302,12 +303,12 @@ def _count(figure: Any) -> int:
 
 
 def runs(folder: str | Path = KEPT_RUNS) -> Runs:
-    """Return the scorings that were kept in a folder, newest first.
+    """Return the kept scorings of a folder, newest first.
 
-    One that is broken or of a newer format is left out, with a warning.
+    Broken ones and those of a newer format are left out with a warning.
 
     Args:
-        folder: Where `keep` put them.
+        folder: The folder of runs.
 
     >>> from tempfile import mkdtemp
     >>> len(runs(mkdtemp()))
@@ -332,7 +333,7 @@ def runs(folder: str | Path = KEPT_RUNS) -> Runs:
 
 
 def find_unfinished(reward: Reward, rollouts: Rollouts) -> Scores | None:
-    """Return the scores of a kept interrupted scoring of these two, or None."""
+    """Return the kept scores of an interrupted scoring of the rollouts, or None."""
     for path, about in read_abouts(Path(KEPT_RUNS)):
         if about.get(UNFINISHED) == rollouts.fingerprint:
             scores = read_unfinished(path, reward, rollouts)
@@ -342,16 +343,16 @@ def find_unfinished(reward: Reward, rollouts: Rollouts) -> Scores | None:
 
 
 def find_run(name: str | Path, folder: str | Path = KEPT_RUNS) -> Run | None:
-    """Return the kept run of this name, None where nothing was kept under it.
+    """Return the kept run of this name, or None.
 
     Args:
-        name: A version ("v2"), a tag, or the folder of a run; as for `load_scores` a
+        name: A version ("v2"), a tag, or the folder of a run. As in `load_scores`, a
             file or folder of that name comes first.
-        folder: Of runs.
+        folder: The folder of runs.
 
     Raises:
-        RolloutsError: The name is that of a version, and there is none; or what is
-            known of the run is broken, or of a newer format.
+        RolloutsError: The name is a version that does not exist, or the record of the
+            run is broken or of a newer format.
     """
     path = find_scored(name, Path(folder))
     if path is None or path.parent.name != SCORED or not (path / ABOUT).is_file():
@@ -359,8 +360,8 @@ def find_run(name: str | Path, folder: str | Path = KEPT_RUNS) -> Run | None:
     about = read_json(path / ABOUT)
     version = path.resolve().parents[1] / VERSIONS / about["version"]
     scorings = scoring_names(read_abouts(path.resolve().parents[1]))
-    own_name = scorings.get(path.resolve()) or str(about["version"])
-    return Run(path, Version(version, read_json(version / ABOUT)), about, own_name)
+    unique_name = scorings.get(path.resolve()) or str(about["version"])
+    return Run(path, Version(version, read_json(version / ABOUT)), about, unique_name)
 
 
 def load_version(name: str | Path, folder: str | Path = KEPT_RUNS) -> Run | Scores:

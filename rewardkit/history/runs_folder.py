@@ -1,4 +1,4 @@
-"""A folder of runs: where things stand in it, and the records beside them.
+"""The layout of a folder of runs, and its records.
 
 runs/versions/v1/    about.json and source/: a definition
 runs/data/HASH.parquet    rollouts
@@ -27,30 +27,28 @@ from rewardkit.rollouts.paths import write_content
 log = logging.getLogger(__name__)
 
 FORMAT = 1
-"""The number of the form in which versions and runs are written."""
+"""Version of the file format of versions and runs."""
 KEPT_RUNS = "runs"
-"""The folder of runs where no other is named."""
+"""The default folder of runs."""
 ABOUT = "about.json"
 SECONDS_PER_1000 = "seconds_per_1000"
-"""The figure of a run that says what 1,000 rows took to score."""
+"""Key of a figure: seconds to score 1,000 rows."""
 LABEL = "label"
-"""The figure of a run that says which label its other figures are by."""
+"""Key of a figure: the label column that other figures were measured with."""
 SCORED, DATA, VERSIONS = "scored", "data", "versions"
-
-
 NUMBER = "number"
-"""What the record of a scoring has as its number among those of its version."""
+"""Key of a scoring's record: its number among the scorings of its version."""
 NUMBERS = "scorings"
-"""The folder of a version with an empty file for each number that was given."""
+"""The folder of a version with one empty file per assigned number."""
 
 
 def is_version_name(name: str) -> bool:
-    """Return whether a name is that of a version, as "v3" is."""
+    """Return whether a name is a version's, such as "v3"."""
     return re.fullmatch(r"v\d+", name) is not None
 
 
 def is_scoring_name(name: str) -> bool:
-    """Return whether a name is what a scoring is called, as "v3.1" or "v3" is."""
+    """Return whether a name is a scoring's, such as "v3.1" or "v3"."""
     return re.fullmatch(r"v\d+(\.\d+)?", name) is not None
 
 
@@ -58,12 +56,12 @@ def is_scoring_name(name: str) -> bool:
 
 
 @contextmanager
-def written_in(folder: Path) -> Iterator[None]:
-    """Let a block write into a folder of runs, which is made where it is missing.
+def write_access(folder: Path) -> Iterator[None]:
+    """Create a folder of runs if it is missing, and translate write errors.
 
     Raises:
-        RolloutsError: It cannot be written, in one sentence; before the block, where
-            that shows already.
+        RolloutsError: The folder cannot be written; raised before the block if the
+            permissions show it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,8 +76,8 @@ def written_in(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def folder_beside(place: Path) -> Iterator[Path]:
-    """Make a folder to fill, for `put_in_place`; what is left of it is removed."""
+def temporary_folder(place: Path) -> Iterator[Path]:
+    """Make a folder to fill for `put_in_place`; remove it if it was not renamed."""
     temporary = place / f".{secrets.token_hex(6)}"
     temporary.mkdir(parents=True)
     try:
@@ -89,7 +87,7 @@ def folder_beside(place: Path) -> Iterator[Path]:
 
 
 def put_in_place(folder: Path, target: Path) -> bool:
-    """Give a filled folder its name; return False where another process took it."""
+    """Rename a filled folder; return False if another process took the name."""
     try:
         os.rename(folder, target)
     except OSError:
@@ -105,10 +103,10 @@ def write_json(path: Path, content: Plain) -> None:
 
 
 def read_json(path: Path) -> Record:
-    """Read what `write_json` wrote.
+    """Read a record that `write_json` wrote.
 
     Raises:
-        RolloutsError: It is broken, or of a newer format.
+        RolloutsError: The file is broken or of a newer format.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -127,15 +125,15 @@ def read_json(path: Path) -> Record:
 
 
 def now() -> str:
-    """Return the time in UTC."""
+    """Return the time in UTC, in ISO format."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def date_after(abouts: Sequence[tuple[Path, Plain]]) -> str:
-    """Return the time, or one just after the newest scoring if the clock went back.
+def next_date(abouts: Sequence[tuple[Path, Plain]]) -> str:
+    """Return the time, or a time after the newest scoring if the clock was set back.
 
     Args:
-        abouts: of `read_abouts`.
+        abouts: The result of `read_abouts`.
     """
     date = now()
     if not abouts or abouts[0][1]["date"] < date:
@@ -145,7 +143,7 @@ def date_after(abouts: Sequence[tuple[Path, Plain]]) -> str:
 
 
 def read_or_warn(path: Path) -> Record | None:
-    """Read what `write_json` wrote; None, with a warning, where it cannot be read."""
+    """Read a record, or log a warning and return None if it cannot be read."""
     try:
         return read_json(path)
     except RolloutsError as error:
@@ -154,15 +152,15 @@ def read_or_warn(path: Path) -> Record | None:
 
 
 def data_path(folder: Path, data: str) -> Path:
-    """Return the file of rollouts with this hash."""
+    """Return the path of the rollouts with this hash."""
     return folder / DATA / f"{data}.parquet"
 
 
 def read_abouts(folder: Path) -> list[tuple[Path, Record]]:
     """Return the folder and the record of each scoring, newest first.
 
-    One that cannot be read is left out, with a warning. Those that were kept without a
-    number have the next ones, by date.
+    Unreadable ones are left out with a warning. Scorings without a number get the next
+    ones in the order of their dates.
     """
     abouts = _read_as_written(folder)
     highest: Counter[str] = Counter()
@@ -177,7 +175,7 @@ def read_abouts(folder: Path) -> list[tuple[Path, Record]]:
 
 
 def _read_as_written(folder: Path) -> list[tuple[Path, Record]]:
-    """Return the folder and the record of each scoring, newest first."""
+    """Return the folder and the record of each scoring as written, newest first."""
     abouts = []
     for path in (folder / SCORED).glob(f"[!.]*/{ABOUT}"):
         about = read_or_warn(path)
@@ -187,7 +185,7 @@ def _read_as_written(folder: Path) -> list[tuple[Path, Record]]:
 
 
 def write_numbers(folder: Path) -> None:
-    """Write the numbers of scorings that were kept without one into their records."""
+    """Write the numbers of scorings that were kept without a number."""
     without = {path for path, about in _read_as_written(folder) if NUMBER not in about}
     for path, about in read_abouts(folder) if without else ():
         version = folder / VERSIONS / about["version"]
@@ -200,16 +198,16 @@ def write_numbers(folder: Path) -> None:
 def take_number(
     folder: Path, version: str, abouts: Sequence[tuple[Path, Plain]]
 ) -> int:
-    """Return a number for a scoring of a version; no other scoring ever gets it.
+    """Reserve a number for a scoring of a version.
 
-    Its file stays when the scoring is deleted, and only one process can make it.
-    `abouts` is what `read_abouts` gives.
+    Only one process can create the file of a number. The file remains when the scoring
+    is deleted, so the number is never reused. `abouts` come from `read_abouts`.
     """
     place = folder / VERSIONS / version / NUMBERS
     place.mkdir(exist_ok=True)
-    given = [int(path.name) for path in place.iterdir() if path.name.isdecimal()]
-    given += [about[NUMBER] for _, about in abouts if about["version"] == version]
-    number = max(given, default=0)
+    numbers = [int(path.name) for path in place.iterdir() if path.name.isdecimal()]
+    numbers += [about[NUMBER] for _, about in abouts if about["version"] == version]
+    number = max(numbers, default=0)
     while True:
         number += 1
         with suppress(FileExistsError):
@@ -218,13 +216,13 @@ def take_number(
 
 
 def find_scored(name: str | Path, folder: Path) -> Path | None:
-    """Return the file or folder of this name, else the newest scoring that has it.
+    """Return the file or folder of this name, else the newest scoring with the name.
 
-    None where there is neither, as for a tag that no scoring has.
+    None without either, such as for an unknown tag.
 
     Raises:
-        RolloutsError: The name is that of a version, and there is none, or one that is
-            broken or of a newer format.
+        RolloutsError: The name is a version that does not exist, is broken, or is of a
+            newer format.
     """
     if Path(name).exists():
         return Path(name)
@@ -240,7 +238,7 @@ def find_scored(name: str | Path, folder: Path) -> Path | None:
     if is_scoring_name(name):
         path = folder / VERSIONS / name / ABOUT
         if path.exists():
-            read_json(path)  # says why, where it cannot be read
+            read_json(path)  # raises if it cannot be read
         raise RolloutsError(
             f"there is no run {name!r} in {str(folder)!r}, nor a file of that name; it "
             f"has {list(dict.fromkeys(names))} (rewardkit runs)"
@@ -249,13 +247,13 @@ def find_scored(name: str | Path, folder: Path) -> Path | None:
 
 
 def scoring_names(abouts: Sequence[tuple[Path, Plain]]) -> dict[Path, str]:
-    """Return what each scoring alone is called, by its folder.
+    """Return the unique name of each scoring, by its folder.
 
-    The name of its version with its number, as in "v3.1"; "v3" where the first scoring
-    of a version is the only one.
+    The name is version and number, such as "v3.1", or "v3" if the version has only its
+    first scoring.
 
     Args:
-        abouts: of `read_abouts`.
+        abouts: The result of `read_abouts`.
     """
     counts = Counter(about["version"] for _, about in abouts)
     names = {}

@@ -1,6 +1,6 @@
-"""track(): put a kept run into an experiment tracker: MLflow, trackio or W&B.
+"""track(): export a kept run to an experiment tracker: MLflow, trackio or W&B.
 
-None of them is needed to keep runs; each is imported when it is named.
+A tracker is imported only when a run is exported to it.
 """
 
 from __future__ import annotations
@@ -22,26 +22,25 @@ from rewardkit.history.versions import write_files
 from rewardkit.plain import Plain, PlainRecord, Record
 
 RUN_TAG = "rewardkit.run"
-"""The tag by which MLflow finds a run that it has already."""
+"""The MLflow tag that identifies an exported run."""
 
-
-FURTHER = re.compile(r"\.\s|\n| with exception | \(Caused by ")
-"""What ends the first sentence of an error; behind it other libraries speak."""
+SENTENCE_END = re.compile(r"\.\s|\n| with exception | \(Caused by ")
+"""The end of an error's first sentence; messages of other libraries follow."""
 
 
 @dataclass(frozen=True)
 class Tracked(PlainRecord):
-    """What a tracker is told of a kept run.
+    """A kept run as it is exported to a tracker.
 
     Attributes:
-        tracker: Its name, such as "mlflow".
-        project: The project, or experiment, in it.
+        tracker: The name of the tracker, such as "mlflow".
+        project: The tracker's project or experiment.
         name: The version, such as "v3".
-        key: The name of the run's folder, the same however often it is exported.
-        note: What was tried.
-        tags: Its tags.
-        params: What it is: reward, version, parent, data, rows, weights.
-        metrics: Its figures; those that nobody measured are left out.
+        key: The name of the run's folder, which identifies repeated exports.
+        note: The note of the run.
+        tags: The tags of the run.
+        params: Reward, version, parent, data, rows, weights.
+        metrics: The figures that were measured.
         source: The files of the definition, by name.
     """
 
@@ -59,23 +58,22 @@ class Tracked(PlainRecord):
 
 
 def track(run: Run, to: str, *, project: str = "") -> Tracked:
-    """Put a kept run into an experiment tracker, as one run there.
+    """Export a kept run to an experiment tracker.
 
-    It goes where the tracker's own settings say (``MLFLOW_TRACKING_URI``,
-    ``WANDB_MODE``, ``TRACKIO_DIR`` ...). The source of the definition is an artifact. A
-    run that is exported again is the same run there.
+    The tracker's settings choose the destination (``MLFLOW_TRACKING_URI``,
+    ``WANDB_MODE``, ``TRACKIO_DIR`` ...). The source of the definition becomes an
+    artifact. A repeated export updates the same run of the tracker.
 
     Args:
-        run: The run, as `rk.runs` has it.
+        run: A run of `rk.runs`.
         to: "mlflow", "trackio" or "wandb".
-        project: The project, or experiment, in it; by default the name of the reward.
+        project: The tracker's project or experiment; by default the reward's name.
 
     Returns:
-        What the tracker was told.
+        The exported run.
 
     Raises:
-        InputError: Another tracker, one that is not installed, or one that did not take
-            the run.
+        InputError: The tracker is unknown or not installed, or refused the run.
     """
     if not isinstance(run, Run):
         raise InputError(f"track takes a kept run of rk.runs, not {preview(run)}")
@@ -96,10 +94,10 @@ def track(run: Run, to: str, *, project: str = "") -> Tracked:
         write_files(Path(folder), tracked.source)
         try:
             TRACKERS[to](library, tracked, folder)
-        except Exception as error:  # of the tracker: no network, no login, no room
+        except Exception as error:  # such as no network, no login, no disk space
             raise InputError(
                 f"{to} did not take {run.version.name}; it says: "
-                f"{FURTHER.split(error_text(error))[0]}"
+                f"{SENTENCE_END.split(error_text(error))[0]}"
             ) from error
     return tracked
 
@@ -115,7 +113,7 @@ def _describe(run: Run, tracker: str, project: str) -> Tracked:
         "data": about["source"],
         "data_hash": about["data"],
         "rows": about["rows"],
-        **dict(_flat("weight", _weights(definition))),
+        **dict(_flatten("weight", _weights(definition))),
     }
     figures = run.figures
     if LABEL in figures:
@@ -124,7 +122,7 @@ def _describe(run: Run, tracker: str, project: str) -> Tracked:
         figures["cases_passed"], figures["cases"] = figures["cases"]
     metrics = {}
     for name, value in figures.items():
-        for key, number in _flat(name, value):
+        for key, number in _flatten(name, value):
             if isinstance(number, int | float) and math.isfinite(number):
                 metrics[key] = float(number)
     return Tracked(
@@ -141,7 +139,7 @@ def _describe(run: Run, tracker: str, project: str) -> Tracked:
 
 
 def _weights(definition: Plain) -> Record:
-    """Return the weights of a definition, of a route in dicts by value."""
+    """Return the weights of a definition, for a route in one dict per value."""
     if "route" not in definition:
         return dict(definition["weights"])
     route = definition["route"]
@@ -153,19 +151,19 @@ def _weights(definition: Plain) -> Record:
     return weights
 
 
-def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a value under its name; those of a dict as name/key.
+def _flatten(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the (name, value) of a value, and of each item of a dict as name/key.
 
-    In names are the characters that every tracker takes.
+    Characters that some tracker refuses are replaced in names.
     """
     if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _flat(f"{name}/{key}", item)
+            yield from _flatten(f"{name}/{key}", item)
     else:
         yield re.sub(r"[^\w./ -]", "_", name), value
 
 
-# --- trackers: the library, what it is told, the folder with the source
+# --- trackers: each takes its library, the run, and a folder with the source
 
 
 def _to_mlflow(mlflow: ModuleType, tracked: Tracked, folder: str) -> None:
@@ -231,8 +229,8 @@ def _to_wandb(wandb: ModuleType, tracked: Tracked, folder: str) -> None:
 
 
 def _artifact(library: ModuleType, tracked: Tracked, folder: str) -> Any:
-    """Return the source as an artifact of trackio or W&B, which are alike."""
-    # v4 can be no alias: both count the versions of an artifact so
+    """Return the source as an artifact; trackio and W&B share this interface."""
+    # "v4" cannot be an alias, as both name an artifact's versions like that
     name = re.sub(r"[^\w.-]", "_", f"{tracked.params['reward']}-source", flags=re.ASCII)
     artifact = library.Artifact(name, "reward", metadata={"version": tracked.name})
     artifact.add_dir(folder)

@@ -1,7 +1,7 @@
-"""Versions: definitions that were kept, by number, with the source of their functions.
+"""Versions: kept definitions by number, with the source of their functions.
 
-A number is taken by renaming a folder to it, so that two processes never share one, and
-is never given again.
+A process takes a number by renaming a folder, so no two processes share one. A number
+is never reused.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rewardkit.history.runs_folder import (
     FORMAT,
     KEPT_RUNS,
     VERSIONS,
-    folder_beside,
     is_version_name,
     now,
     put_in_place,
     read_json,
     read_or_warn,
+    temporary_folder,
+    write_access,
     write_json,
-    written_in,
 )
 from rewardkit.plain import Plain, Record
 from rewardkit.rewards.fingerprint import definition_hash
@@ -35,19 +35,20 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.save import save_reward
 from rewardkit.rollouts.paths import write_content
 
-WRITTEN = "reward.py"
-"""The file of a definition that was not read from a file, or was changed since."""
+GENERATED_FILE = "reward.py"
+"""The file written for a reward that no file defines as it is now."""
 
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A definition that was kept.
+    """A kept definition.
 
     Attributes:
         folder: ``runs/versions/v3``.
-        about: What ``about.json`` says: format, fingerprint, reward (its name), record
-            (the definition), entry (of its source), files (the hash of each), why
-            (there is no source), date, parent, figures (of check and probe).
+        about: The content of ``about.json``: format, fingerprint, reward (its name),
+            record (the definition), entry (FILE:NAME in the source), files (the hash of
+            each), why (the source is missing), date, parent, figures (of check and
+            probe).
     """
 
     folder: Path
@@ -55,12 +56,12 @@ class Version:
 
     @property
     def name(self) -> str:
-        """Return "v3"."""
+        """Return the name, such as "v3"."""
         return self.folder.name
 
     @property
     def number(self) -> int:
-        """Return 3 of "v3"."""
+        """Return the number, such as 3 of "v3"."""
         return int(self.name.removeprefix("v"))
 
     @property
@@ -70,20 +71,20 @@ class Version:
 
     @property
     def definition(self) -> str:
-        """Return the hash of the definition without the names of files, "" if deleted.
+        """Return the hash of the definition without file names, "" if deleted.
 
-        It tells versions apart, so that a file that was copied or renamed is no other.
+        A copied or renamed file is therefore the same version.
         """
         return "" if self.is_deleted else definition_hash(self.about["record"])
 
     @property
     def parent(self) -> str:
-        """Return the version that it came after, "" of the first."""
+        """Return the name of the previous version, "" for the first."""
         return str(self.about["parent"])
 
     @property
     def parent_version(self) -> Version | None:
-        """Return the version that it came after, None of the first."""
+        """Return the previous version, None for the first."""
         if not self.parent:
             return None
         folder = self.folder.parent / self.parent
@@ -91,17 +92,17 @@ class Version:
 
     @property
     def is_deleted(self) -> bool:
-        """Return whether it was deleted; its number stays taken."""
+        """Return whether the version was deleted; its number is not reused."""
         return bool(self.about.get("deleted"))
 
     @cached_property
     def source(self) -> dict[str, bytes]:
-        """Return its files, by name: as they were run, or as rewardkit wrote them."""
+        """Return the files of the source, by name."""
         return _read_files(self.folder / "source")
 
     @property
     def changed_files(self) -> list[str]:
-        """Return the files of its source that are not as they were kept."""
+        """Return the files of the source that changed since they were kept."""
         if self.is_deleted:
             return []
         before = self.about.get("files", {}).items()
@@ -109,17 +110,16 @@ class Version:
         return sorted({name for name, _ in changes})
 
     def restore(self, path: str | Path) -> list[Path]:
-        """Write the source, byte for byte as it was.
+        """Write the source, byte for byte as it was kept.
 
         Args:
-            path: A new file; where the source has several, a new folder for them.
+            path: A new file, or a new folder if the source has several files.
 
         Returns:
             The files.
 
         Raises:
-            RewardError: There is no source, it is not as it was kept, or something
-                stands there already.
+            RewardError: The source is missing or was changed, or the path exists.
         """
         if self.changed_files:
             names = ", ".join(self.changed_files)
@@ -149,13 +149,13 @@ class Version:
         return write_files(place, self.source)
 
     def note_figures(self, figures: Plain) -> Version:
-        """Return the version with figures of a check or a probe, which are written."""
+        """Add figures of a check or a probe and write them; return the version."""
         about = {**self.about, "figures": {**self.about["figures"], **figures}}
         write_json(self.folder / ABOUT, about)
         return Version(self.folder, about)
 
     def delete(self) -> None:
-        """Remove the source and the record; the number is not given again."""
+        """Remove the source and the record; the number is not reused."""
         about = {
             "format": FORMAT,
             "fingerprint": "",
@@ -169,12 +169,13 @@ class Version:
 def note_figures(
     reward: Reward, figures: Plain, folder: str | Path = KEPT_RUNS
 ) -> Version:
-    """Note figures of a check or a probe with the version of a reward, made if needed.
+    """Write figures of a check or a probe to the version of a reward.
 
-    They are ``cases`` (passed, all) and ``exploits`` (how many were found).
+    They are ``cases`` (passed, all) and ``exploits`` (the number). A reward without a
+    version gets one.
     """
     place = Path(folder)
-    with written_in(place):
+    with write_access(place):
         return keep_version(reward, place).note_figures(figures)
 
 
@@ -205,7 +206,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
 
 
 def read_versions(folder: Path) -> list[Version]:
-    """Return the versions of a folder of runs, by number; a broken one is warned of."""
+    """Return the versions of a folder of runs by number; warn of broken ones."""
     versions = []
     for place in (folder / VERSIONS).glob("v*"):
         if is_version_name(place.name):
@@ -216,7 +217,7 @@ def read_versions(folder: Path) -> list[Version]:
 
 
 def find_version(folder: Path, record: Plain) -> Version | None:
-    """Return the first version of the definition of a record, None without one."""
+    """Return the first version with the definition of a record, or None."""
     definition = definition_hash(record)
     for version in read_versions(folder):
         if version.definition == definition:
@@ -225,16 +226,16 @@ def find_version(folder: Path, record: Plain) -> Version | None:
 
 
 def keep_version(reward: Reward, folder: Path) -> Version:
-    """Return the version of a reward in a folder of runs, made where there is none.
+    """Return the version of a reward in a folder of runs; create it if it is missing.
 
-    Its parent is the newest version of a reward of the same name.
+    The parent is the newest version of a reward of the same name.
     """
     record = reward.record()
     version = find_version(folder, record)
     if version is not None:
         return version
     place = folder / VERSIONS
-    with folder_beside(place) as temporary:
+    with temporary_folder(place) as temporary:
         (temporary / "source").mkdir()
         entry, why = _write_source(reward, temporary / "source")
         versions = read_versions(folder)
@@ -261,23 +262,23 @@ def keep_version(reward: Reward, folder: Path) -> Version:
 
 
 def _write_source(reward: Reward, folder: Path) -> tuple[str, str]:
-    """Write the files of a reward; return where it is in them, or why it is not.
+    """Write the files of a reward; return its entry FILE:NAME and why it has none.
 
-    The files that it was read from, where it is still what they say, with a file beside
-    them that reweighs it, if that is all; else a file that says it.
+    An unchanged reward keeps the files that it was read from. If only its weights
+    changed, a file that sets them is added. Otherwise a new file defines it.
     """
     read_from, record = reward.read_from, reward.record()
     files = dict(read_from.files) if read_from else {}
-    entry, why = f"{WRITTEN}:reward", ""
+    entry, why = f"{GENERATED_FILE}:reward", ""
     if read_from and read_from.definition == record:
         entry = read_from.entry
     elif read_from and _without_weights(read_from.definition) == _without_weights(
         record
     ):
-        files[WRITTEN] = _reweighing(read_from.entry, reward).encode()
+        files[GENERATED_FILE] = _reweighed_source(read_from.entry, reward).encode()
     else:
         try:
-            save_reward(reward, folder / WRITTEN)
+            save_reward(reward, folder / GENERATED_FILE)
             return entry, ""
         except RewardError as error:
             entry, why = "", f"it cannot be written as a file ({error})"
@@ -290,17 +291,17 @@ def _write_source(reward: Reward, folder: Path) -> tuple[str, str]:
 
 
 def _without_weights(record: Plain) -> Record:
-    """Return a definition without its weights, and what depends on them."""
-    rest = {**record}
-    for name in ("weights", "fingerprints"):
-        rest.pop(name, None)
-    if "components" in rest:
-        rest["components"] = [{**item, "weight": None} for item in rest["components"]]
-    return rest
+    """Return a definition without its weights and fingerprints."""
+    definition = {**record, "weights": None, "fingerprints": None}
+    if "components" in record:
+        definition["components"] = [
+            {**item, "weight": None} for item in record["components"]
+        ]
+    return definition
 
 
-def _reweighing(entry: str, reward: Reward) -> str:
-    """Return a file that gives the reward of another one other weights."""
+def _reweighed_source(entry: str, reward: Reward) -> str:
+    """Return the source of a file that changes the weights of another file's reward."""
     file, _, name = entry.rpartition(":")
     place = repr(entry)
     if file.endswith(".py"):
