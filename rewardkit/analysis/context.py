@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -142,12 +142,9 @@ def context_of(
     unasked = frozenset(scores.rollouts.names) - needs
     if label is None:
         return Context(table, None, "", "", columns, unasked)
-    weights = scores.reward.weights
-    # a score that is only recorded, such as verl's acc, may be the label
-    paid_names = [name for name in scores.reward.names if weights[name]]
     values, why = _label(table, label)
     if values is not None:
-        why = _why_not_independent(table, label, values, paid_names)
+        why = _why_not_independent(table, label, values, scores.reward.weights)
     usable = None if why else values
     return Context(table, usable, label, why, columns, unasked, values)
 
@@ -175,18 +172,24 @@ def _label(table: pd.DataFrame, name: str) -> tuple[Floats | None, str]:
 
 
 def _why_not_independent(
-    table: pd.DataFrame, name: str, label: Floats, components: Sequence[str]
+    table: pd.DataFrame, name: str, label: Floats, weights: Mapping[str, float]
 ) -> str:
-    """Say which component is the label itself; "" where none is."""
+    """Say which component pays just what the label calls right; "" where none does.
+
+    One that is only recorded, such as verl's acc, may be the label. One that pays just
+    what the label calls wrong does not repeat it.
+    """
     fewest = max(FEWEST_LABELLED, MOST_LABELLED * (~np.isnan(label)).sum())
-    for component in components:
-        scores = table[f"score/{component}"].to_numpy(dtype=float)
+    for component, weight in weights.items():
+        if not weight or f"score/{component}" not in table:
+            continue
+        sign = -1 if weight < 0 else 1
+        scores = sign * table[f"score/{component}"].to_numpy(dtype=float)
         both = in_both(scores, label)
         if both.sum() < fewest or len(np.unique(scores[both])) != 2:
             continue
-        agrees = (scores[both] == scores[both].max()) == (label[both] == 1)
-        if agrees.all() or not agrees.any():
-            verb = "says what" if agrees.all() else "says the reverse of what"
+        if np.array_equal(scores[both] == scores[both].max(), label[both] == 1):
+            verb = "says what" if weight > 0 else "says the reverse of what"
             return (
                 f"{name!r} {verb} the component {component!r} says, so it is no "
                 "independent check"
@@ -197,17 +200,13 @@ def _why_not_independent(
 def unpaid_labels(scores: Scores) -> list[str]:
     """Return columns that may be labels and that no paid component repeats."""
     weights = scores.reward.weights
-    paid_names = []
-    for name in scores.reward.names:
-        if weights[name] and f"score/{name}" in scores.table:
-            paid_names.append(name)
     names = []
     for name in scores.rollouts.possible_labels:
         column = scores.rollouts.label_column(name)
         values, _ = _label(scores.table, str(column))
         if values is None:
             continue
-        if not _why_not_independent(scores.table, name, values, paid_names):
+        if not _why_not_independent(scores.table, name, values, weights):
             names.append(name)
     return names
 

@@ -94,6 +94,11 @@ CASES = {
         "label_unusable",
         "says what the component 'c' says",
     ),
+    "a label that a penalty repeats": (
+        both(THIRDS, 1 - HALF, weights={"d": -0.3}, columns={"label": HALF}),
+        "label_unusable",
+        "says the reverse of what the component 'd' says",
+    ),
 }
 
 

@@ -578,6 +578,8 @@ FAULTS: dict[str, Fault] = {
     "tiny differences": Fault(TINY, (0.2, 0.001), (0.1, 1 / 30), "amplified_noise"),
     # The check has nothing to do with the truth; it is wrong in one answer in six.
     "label disagrees": Fault(table(flipped, **LABEL), 0.5, 1 / 6, "label_disagrees"),
+    # It pays just what the label calls wrong; it does so for five answers in six.
+    "label reversed": Fault(table(flipped, **LABEL), 1.0, 5 / 6, "label_disagrees"),
     # The same in one data source of five alone; there it is wrong in one answer in four.
     "label disagrees in a source": Fault(
         wrong_there, 0.5, 1 / 4, "label_disagrees", None, OF_SOURCE
