@@ -159,6 +159,11 @@ $0.50 == 50 cents  # cents of a dollar
 4:30 p.m. != 4:30 am  # an afternoon for a morning
 \{x \in \mathbb{R} \mid x > 2\} == (2,\infty)  # a set by its condition
 Thus $\boxed{x = 2}$. Then $\boxed{y = 3}$ follows. == y=3, x=2  # boxes of named values, in two sentences
+$a=\boxed{3}$ and $b=\boxed{4}$ == b=4, a=3  # values whose names stand before their boxes
+$a=\boxed{3}$ and $b=\boxed{4}$ == 3, 4  # names that the other side leaves out
+$a=\boxed{3}$ and $b=\boxed{4}$ != a=4, b=3  # values of each other's names
+so $x_1=\boxed{1}$ and $x_2=\boxed{2}$ != x_1=2, x_2=1  # names with an index
+First $k=\boxed{2}$. Then the answer is $n=\boxed{5}$. != 2, 5  # the named box of a step
 First \boxed{1}. Then \boxed{2}. != 1, 2  # the box of a step
 From \boxed{5} and 2 the answer is \boxed{7}. != 5, 7  # a box that another follows from
 Die Lösung ist 1.234,5 km. == 1234.5 km  # German thousands
@@ -469,7 +474,7 @@ ANSWER = rk.extract.math_answer()
     ("solution", "expected"),
     (
         (r"First \boxed{1}, then \boxed{42}. The answer is 7.", "42"),
-        (r"$x=\boxed{2}$ and $x=\boxed{-5}$.", r"\boxed{2}$ and $x=\boxed{-5}"),
+        (r"$x=\boxed{2}$ and $x=\boxed{-5}$.", r"x=\boxed{2}$ and $x=\boxed{-5}"),
         (r"\boxed{1}. Checking gives \boxed{2}", "2"),
         ("It is $5$. The answer is 12 apples. I checked 3 times.", "12 apples"),
         ("解得 $x=2$。故选：B．", "B"),

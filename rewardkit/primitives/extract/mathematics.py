@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from operator import add
 from typing import Final
 
 from rewardkit.primitives.extract.enclosed import Box, find_boxes
@@ -15,6 +16,9 @@ ANSWER_TAIL: Final = 20_000
 """Characters at the end of a text in which an answer without a box is looked for.
 
 Our choice: some pages."""
+
+LONGEST_NAME = 20
+"""Characters before the first of several boxes in which its name stands. Our choice."""
 
 LONGEST_JOINT = 300
 """Characters between two boxes of one answer, at most. Our choice: a long sentence."""
@@ -53,9 +57,11 @@ _ASIDE = re.compile(
 )
 _IDLE = r"(?:[\s,;.$、，&]|\\[,;:! ()\[\]]|\\q?quad(?![A-Za-z]))*+"
 _JOINING_WORD = r"(?:and|or|as well as|und|oder|et|ou|和|或|及|与)"
+_NAME_BEFORE = r"(?:\\[a-z]{2,8}|[A-Za-z])(?:_?\{?\w{1,3}\}?)?'?\s*=\s*"  # x_1 =
+_NAME_AT_END = re.compile(rf"(?<![\w\\]){_NAME_BEFORE}\Z")
 _CONJUNCTION = re.compile(
     rf"{_IDLE}(?:(?:\\(?:text|mbox)\s?\{{\s*)?{_JOINING_WORD}(?:\s*\}})?)?{_IDLE}"
-    r"(?:[A-Za-z]\w?\s*=\s*)?"
+    rf"(?:{_NAME_BEFORE})?"
 )
 _JOINS = re.compile(
     rf"(?<![^\W\d_])(?:{_JOINING_WORD}|the (?:second|third|other|last))(?![^\W\d_])"
@@ -190,8 +196,16 @@ def _find_boxed(text: str) -> Span | None:
     if not boxes:
         return None
     outer = [box.outer for box in outermost_boxes(text)]
-    run = _last_run(text, outer)
-    return boxes[-1].inner if run == outer[-1] else run
+    start, end = _last_run(text, outer)
+    if (start, end) == outer[-1]:
+        return boxes[-1].inner
+    return start - len(name_before(text, start)), end
+
+
+def name_before(text: str, start: int) -> str:
+    """Return the name that stands before a box, with its sign, such as "x = "."""
+    name = _NAME_AT_END.search(text, max(0, start - LONGEST_NAME), start)
+    return name[0] if name else ""
 
 
 def boxes_apart(text: str) -> str | None:
@@ -211,7 +225,8 @@ def boxes_apart(text: str) -> str | None:
         together = list(named.values())
     else:
         run = joined_to_last(text, [box.outer for box in boxes], loosely=True)
-        together = contents[-len(run) :]
+        names = [name_before(text, start) for start, _ in run]
+        together = list(map(add, names, contents[-len(run) :]))
     return ", ".join(together) if len(together) > 1 else None
 
 
