@@ -59,7 +59,7 @@ def here():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rewardkit.notebook.report._execute", run_here)
-        patch.setattr("rewardkit.notebook.report.AT_ONCE", 1)
+        patch.setattr("rewardkit.notebook.report.MOST_KERNELS", 1)
         yield
 
 

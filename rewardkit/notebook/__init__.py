@@ -1,4 +1,4 @@
-"""What a person sees: plots, tables, a workbench, notebook parameters and report pages.
+"""Plots, tables, the workbench, notebook parameters and report pages.
 
 Needs the extra `notebook`.
 """

@@ -1,6 +1,6 @@
-"""What a notebook is given: its parameters, and the reward, rollouts and cases of it.
+"""Check the parameters of a notebook, and read its reward, rollouts and cases.
 
-Papermill only warns of a parameter that a notebook does not have.
+Papermill itself only warns of an unknown parameter.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from rewardkit.targets.load import reward_named
 
 
 class Inputs(NamedTuple):
-    """A reward (None where none was named), the rollouts and the cases for it.
+    """A reward (None if none was named), and rollouts and cases for it.
 
-    Of "logged" and a folder of scores, these scores and the reward in their record.
+    For "logged" with a folder of scores: these scores, and the reward of their record.
     """
 
     reward: Reward | None
@@ -55,26 +55,27 @@ def load_inputs(
     ignore: Collection[str] = (),
     **reading: Any,
 ) -> Inputs:
-    """Read a reward, rollouts and cases, and check that they go together.
+    """Read a reward, rollouts and cases, and check that they match.
 
-    What is loaded already stays as it is, so that a cell can be run again.
+    Arguments that are already loaded are returned as they are, so that a cell can run
+    again.
 
     Args:
-        reward: A name as `load_reward` takes it, or "logged" for the scores that stand
-            in the log. Nothing ("" or None) loads none.
-        rollouts: A source as `load_rollouts` or `load_scores` takes it. Without one,
-            the completions of the cases.
+        reward: A name as `load_reward` takes it, "logged" for the scores recorded in
+            the log, or "" or None for no reward.
+        rollouts: A source as `load_rollouts` or `load_scores` takes it; by default the
+            completions of the cases.
         cases: A case file, or nothing.
-        as_: The trainer as whose function the reward is read, as in `load_reward`.
-        log_weights: Of "logged", the weights of the scores.
-        ignore: Components that cases may speak of and the reward need not have.
+        as_: The trainer whose kind of reward function it is, as in `load_reward`.
+        log_weights: Weights of the scores, for "logged".
+        ignore: Components that cases may name although the reward lacks them.
         **reading: Options of `load_rollouts`: columns, group, join, on, fill.
 
     Returns:
-        The three of them, in this order.
+        The reward, the rollouts or scores, and the cases.
 
     Raises:
-        InputError: What cannot be read; neither rollouts nor cases; a case that lacks a
+        InputError: An input cannot be read; neither rollouts nor cases; a case lacks a
             column that the reward asks for.
     """
     if not rollouts and not cases:
@@ -104,7 +105,7 @@ def load_inputs(
 
 
 def load_source(source: str | Path, **reading: Any) -> Rollouts | Scores:
-    """Read rollouts, or the scores of a file or folder that has them."""
+    """Read scores from a file or folder that has them, else rollouts."""
     if holds_scores(source):
         return load_scores(source)
     return load_rollouts(source, **reading)
@@ -121,21 +122,22 @@ def load_versions(
     ignore: Collection[str] = (),
     **reading: Any,
 ) -> dict[str, Run | Scores]:
-    """Return versions of a reward with their scores, by name, to be compared.
+    """Return versions of a reward with their scores, by name, for a comparison.
 
     Args:
         versions: Kept runs ("v2", a tag) and folders of scores, which are read, or
             rewards as `load_reward` takes them, which are scored.
-        rollouts: What rewards are scored on.
-        last: So many newest versions of the folder ``runs`` behind them.
+        rollouts: The rollouts on which rewards are scored.
+        last: Number of the newest versions in the folder ``runs`` to add.
         timeout: Seconds of one call, as in `score`.
-        as_: The trainer as whose function a reward is read, as in `load_reward`.
-        log_weights: Of "logged", the weights of the scores.
-        ignore: Stands in the `reading` of notebooks, and is of no use here.
+        as_: The trainer whose kind of reward function it is, as in `load_reward`.
+        log_weights: Weights of the scores, for "logged".
+        ignore: Not used; notebooks pass it as part of their `reading`.
         **reading: Options of `load_rollouts`: columns, group, join, on, fill.
 
     Raises:
-        InputError: What cannot be read, rewards without rollouts, or one named twice.
+        InputError: A version cannot be read, or is named twice; rewards without
+            rollouts.
     """
     if len({*versions}) < len(versions):
         raise InputError(f"versions={list(versions)} names one twice; name each once")
@@ -161,10 +163,10 @@ def load_versions(
 
 
 class NotebookInputs(NamedTuple):
-    """What a report or a lab is of, read before its first notebook runs.
+    """The inputs of a report or lab, read before its first notebook runs.
 
-    `rewards` are by name; `ignored` are components that the cases name and not every
-    reward has. `scores` are those that "logged" stands for where a folder of scores is
+    `rewards` are by name. `ignored` are components that the cases name although some
+    reward lacks them. `scores` are the scores of "logged" if a folder of scores was
     given.
     """
 
@@ -185,10 +187,10 @@ def read_inputs(
     reading: Plain,
     limits: Plain,
 ) -> NotebookInputs:
-    """Read all that notebooks are given; `reading` and `limits` are their parameters.
+    """Read the inputs of notebooks; `reading` and `limits` are their parameters.
 
-    `names` are those of rewards, "logged" for the scores that stand in the log.
-    InputError: what cannot be read, or does not go together.
+    `names` are names of rewards, "logged" for the scores recorded in the log.
+    InputError: inputs cannot be read, or do not match.
     """
     log_weights = reading.get("log_weights")
     baseline = limits.get("baseline")
@@ -227,12 +229,12 @@ def read_inputs(
 
 
 ROLLOUT_OPTIONS = ("columns", "group", "join", "on", "fill")
-"""Options of `reading` that are those of `load_rollouts`."""
+"""Options of `reading` for `load_rollouts`."""
 
 CHECKED = "_rewardkit_parameters_checked"
 SHELL_NAMES = ("In", "Out", "exit", "quit", "get_ipython", "open")
 PARAMETER_TYPES = (str, int, float, list, dict)
-"""What papermill can set a parameter to, beside None."""
+"""Types of parameters that papermill can set, besides None."""
 
 OPTION_TYPES: dict[str, Record] = {
     "reading": {
@@ -255,7 +257,7 @@ OPTION_TYPES: dict[str, Record] = {
         "baseline": str,
     },
 }
-"""Parameter that is a dict of options -> the type of each option."""
+"""Parameter with a dict of options -> the type of each option."""
 
 PARAMETER_CHOICES = {"fail_on": ("", "miss", "warn", "high")}
 
@@ -263,23 +265,23 @@ SCROLLED_OUTPUT = """<style>
 .jp-OutputArea-output[data-mime-type^='application/vnd.jupyter.std'] {
     max-height: 20em; overflow-y: auto; }
 </style>"""
-"""A reward that prints for every row would push the rest out of sight."""
+"""Style for a reward that prints for every row: its output scrolls."""
 
 
 def set_up_notebook(*, redact: bool = False) -> None:
     """Check the parameters of this notebook, hide texts on request, draw plots as SVG.
 
-    Call it in the first cell behind the parameters cell. The annotations there say
-    which parameters exist and of which type they are. When the cell is run again by
-    hand only types are checked, as other cells have left variables by then.
+    Call it in the first cell after the parameters cell, whose annotations declare the
+    parameters and their types. A second run of the cell by hand only checks types, as
+    other cells have set variables by then.
 
     Args:
-        redact: Hide prompts, completions, truths and messages of errors wherever a
-            record shows itself from now on.
+        redact: Hide prompts, completions, truths and error messages in all records
+            shown from now on.
 
     Raises:
-        InputError: A variable that is no parameter (a misspelt ``-p``), an option of
-            `reading` or `limits` that does not exist, or a value of another type.
+        InputError: A variable that is no parameter (a misspelt ``-p``), an unknown
+            option of `reading` or `limits`, or a value of another type.
     """
     hide_user_texts(redact)
     shell = get_ipython()
@@ -311,7 +313,7 @@ def _refuse_undeclared(variables: Plain, declared: Plain) -> None:
 
 
 def _check_value(name: str, value: Any, kind: Any) -> None:
-    """Raise an InputError where a parameter or one of its options cannot be used."""
+    """Raise an InputError if a parameter or one of its options is invalid."""
     if not _has_type(value, kind):
         expected = kind.__name__ if isinstance(kind, type) else kind
         raise InputError(

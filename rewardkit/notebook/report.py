@@ -1,4 +1,4 @@
-"""A report: notebooks run by papermill for one or several rewards, and their pages."""
+"""Run the notebooks of a report for one or several rewards, and write its pages."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ NOTEBOOKS = (
     ("03_analyze", "Analyze: what it would teach"),
 )
 COMPARE = ("04_compare", "Compare: which one to train on")
-"""The notebook on several rewards together."""
+"""The notebook that compares several rewards."""
 TRIAL_ROWS = 16
-"""Rollouts scored before the first notebook runs: wrong input is refused at once."""
-AT_ONCE = 2  # notebooks that run at the same time; each has a kernel of its own
+"""Rollouts scored before the first notebook runs, so that wrong input fails early."""
+MOST_KERNELS = 2  # notebooks that run at the same time, each in its own kernel
 
 
 @dataclass(frozen=True)
 class Report:
-    """Where a report is: `index` to open, and `summary` in Markdown.
+    """A written report: the page `index` to open, and `summary` in Markdown.
 
-    `compared` is the page that compares several rewards, None of one.
+    `compared` is the page that compares several rewards, None for a single reward.
     """
 
     index: Path
@@ -96,27 +96,27 @@ def report(
 ) -> Report:
     """Run the notebooks for each reward and write the pages into the folder.
 
-    These are ``index.html``, a page a notebook, and ``summary.md``. All input is read
-    before the first notebook runs. Scores of a log have no page of checks, as nothing
-    can be scored anew. A notebook that fails leaves its page with the error
-    (`Report.failed`).
+    Writes ``index.html``, a page for each notebook, and ``summary.md``. All input is
+    read before the first notebook runs. Recorded scores have no page of checks, as
+    they cannot be computed for other completions. The page of a notebook that fails
+    shows the error (`Report.failed`).
 
     Args:
-        rewards: Names as `load_reward` takes them; "logged", or none at all, stands for
-            the scores that are in the log.
-        rollouts: A source as `load_rollouts` takes it, or a folder of scores, whose
-            rows are taken. "logged" are then its scores.
-        folder: Where the pages go; made if missing.
+        rewards: Names as `load_reward` takes them; "logged", or no name, for the scores
+            recorded in the log.
+        rollouts: A source as `load_rollouts` takes it, or a folder of scores. The
+            folder provides the rows, and the scores of "logged".
+        folder: The folder for the pages; created if missing.
         cases: A case file, or none.
         label: As in `diagnose` and `probe`.
         training: As in `diagnose`.
         by: As in `diagnose`.
         reading: How files are read, as in `load_inputs`.
         limits: Options of `probe`, such as timeout, budget, leakage, baseline, seed.
-        timeout: Seconds for one call, or a function that gives them for the rewards.
+        timeout: Seconds for one call, or a function from rewards to seconds.
         single_file: Put all pages into ``index.html``.
-        redact: Leave out prompts, completions, truths and messages of errors.
-        progress: Show a bar.
+        redact: Leave out prompts, completions, truths and error messages.
+        progress: Show a progress bar.
 
     Raises:
         InputError: Input that cannot be used.
@@ -129,7 +129,7 @@ def report(
     columns: Record = {"label": label, "by": by}
     options: Record = {"reading": reading, "limits": limits}
     training = Training.of(training)
-    with hidden_user_texts(redact):  # what functions print reaches the terminal, too
+    with hidden_user_texts(redact):  # hides prints of users' functions, too
         inputs = read_inputs(names, rollouts, cases=cases, **columns, **options)
         if callable(timeout):
             timeout = timeout(list(inputs.rewards.values()))
@@ -157,7 +157,7 @@ def report(
 
 
 def _check_names(by: Sequence[str] | None, *, redact: bool) -> None:
-    """Raise an InputError where what is asked for does not go together."""
+    """Raise an InputError if `redact` hides the texts that `by` would show."""
     texts = [name for name in by or () if name in USER_COLUMNS]
     if redact and texts:
         raise InputError(
@@ -167,7 +167,7 @@ def _check_names(by: Sequence[str] | None, *, redact: bool) -> None:
 
 
 def _try(inputs: NotebookInputs, timeout: float | None, **settings: Any) -> None:
-    """Score and diagnose a few rollouts, so that wrong input is refused at once."""
+    """Score and diagnose a few rollouts, so that wrong input fails early."""
     first = inputs.rollouts.select(range(min(TRIAL_ROWS, len(inputs.rollouts))))
     for name, reward in inputs.rewards.items():
         if inputs.scores is None or name != LOGGED_REWARD:
@@ -182,14 +182,15 @@ def _run_all(
     redact: bool,
     progress: bool,
 ) -> tuple[dict[str, list[NotebookPage]], NotebookPage | None]:
-    """Run the notebooks, a few at a time.
+    """Run the notebooks, `MOST_KERNELS` at a time.
 
     Returns:
-        The pages by the name of a reward, and that which compares several.
+        The pages of each reward by its name, and the page that compares several.
     """
     names = list(inputs.rewards)
     slugs = _slugs([reward.name for reward in inputs.rewards.values()])
-    with ThreadPoolExecutor(max_workers=min(AT_ONCE, os.cpu_count() or 1)) as pool:
+    workers = min(MOST_KERNELS, os.cpu_count() or 1)
+    with ThreadPoolExecutor(max_workers=workers) as pool:
         jobs: dict[str, list[Future[NotebookPage]]] = {name: [] for name in names}
         for name, slug in zip(names, slugs, strict=True):
             values = {**parameters, "reward": name}
@@ -214,11 +215,12 @@ def _run_all(
 
 
 def _titles(inputs: NotebookInputs) -> dict[str, str]:
-    """Return what each reward is called on the pages: its name, if no other has it."""
-    own_names = [reward.name for reward in inputs.rewards.values()]
+    """Return the title of each reward: its `name` if unique, else the user's name."""
+    reward_names = [reward.name for reward in inputs.rewards.values()]
     titles = {}
     for name, reward in inputs.rewards.items():
-        titles[name] = name if own_names.count(reward.name) > 1 else reward.name
+        is_unique = reward_names.count(reward.name) == 1
+        titles[name] = reward.name if is_unique else name
     return titles
 
 
@@ -232,10 +234,8 @@ def _summarize(
 ) -> tuple[Summary, ...]:
     titles = _titles(inputs)
     summaries = []
-    own_names = [reward.name for reward in inputs.rewards.values()]
-    for slug, (name, reward) in zip(
-        _slugs(own_names), inputs.rewards.items(), strict=True
-    ):
+    slugs = _slugs([reward.name for reward in inputs.rewards.values()])
+    for slug, (name, reward) in zip(slugs, inputs.rewards.items(), strict=True):
         about = (titles[name], reward, inputs.rollouts, training)
         every_page = [*pages[name]]
         if name != LOGGED_REWARD:
@@ -269,7 +269,7 @@ def _write_report(
 
 
 def _slugs(names: Sequence[str]) -> list[str]:
-    """Return a folder name for each reward, all different."""
+    """Return a unique folder name for each reward."""
     slugs: list[str] = []
     for name in names:
         base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "reward"
@@ -285,7 +285,7 @@ def _slugs(names: Sequence[str]) -> list[str]:
 def _run(
     stem: str, title: str, parameters: Plain, slug: str, redact: bool
 ) -> NotebookPage:
-    """Execute one notebook with the parameters it has, and make its page."""
+    """Execute a notebook with those `parameters` that it declares; return its page."""
     notebook = load_notebook_node(str(bundled(f"notebooks/{stem}.ipynb").resolve()))
     source = parameters_cell(notebook).source
     values = {}
@@ -296,17 +296,17 @@ def _run(
     failure = None
     try:
         _execute(notebook)
-    except Exception as error:  # the kernel died or did not start: the page says so
+    except Exception as error:  # the kernel died or did not start: shown on the page
         failure = f"{type(error).__name__}: {error}"
     file = f"{slug}/{stem}.html" if slug else f"{stem}.html"
     return page_of(title, file, notebook, failure=failure, redact=redact)
 
 
 def _execute(notebook: Any) -> None:
-    """Run the cells of a notebook in a kernel, to the first error.
+    """Run the cells of a notebook in a kernel, up to the first error.
 
-    It stays in memory: by way of files papermill changes the folder of the process for
-    a moment, which another notebook at the same time may then take for its own.
+    The notebook stays in memory. With files, papermill changes the working directory of
+    the process, which would affect a notebook that runs at the same time.
     """
     quiet = ["--IPKernelApp.log_level=50"]
     papermill_engines.execute_notebook_with_engine(

@@ -1,4 +1,4 @@
-"""The pages of a report: HTML of executed notebooks, the first page, and Markdown."""
+"""Make the pages of a report: executed notebooks, the first page, and Markdown."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ THEME = {
     ORANGE: "var(--rk-orange)",
     RED: "var(--rk-red)",
 }
-"""Colours of the plots -> those of the page."""
+"""Colour in the plots -> colour of the page."""
 UNUSED_ID = r' id="(?![pmh][0-9a-f]{10}")[^"]*"'
-"""An id that nothing refers to: all but those of what a figure uses again.
+"""An id without references: all except those that matplotlib reuses in a figure.
 
-A file may hold several pages, in which an id may stand once.
+They are removed, as a file with several pages must not repeat an id.
 """
-ANSWER_TAG = "answer"  # of the cell whose output stands on top of the page
-PICTURE_TAG = "picture"  # its first figure stands on the first page of the report
-ASSERTIONS_TAG = "assertions"  # what nbval holds a notebook to: no page has it
+ANSWER_TAG = "answer"  # a cell whose output is shown at the top of the page
+PICTURE_TAG = "picture"  # a cell whose first figure is on the report's first page
+ASSERTIONS_TAG = "assertions"  # a cell of checks for nbval, left out of the page
 
 
 class Section(NamedTuple):
-    """A part of a page under a heading; `is_open` from the start."""
+    """A part of a page under a heading; unfolded at first if `is_open`."""
 
     anchor: str
     heading: str
@@ -74,9 +74,8 @@ class Section(NamedTuple):
 class NotebookPage:
     """An executed notebook of a report as escaped HTML: its top and its sections.
 
-    `error` is why it failed, `short` what it came to, None where it does not say;
-    `pictures` stand on the first page of the report, too, and what they say in its
-    `markdown`.
+    `error` is why it failed. `short` is its result, None if it has none. `pictures` and
+    their text version `markdown` are repeated on the first page of the report.
     """
 
     title: str
@@ -90,17 +89,17 @@ class NotebookPage:
 
     @property
     def anchor(self) -> str:
-        """Return its name where several pages stand in one file."""
+        """Return its anchor in a file with several pages."""
         return re.sub(r"\W+", "-", self.file.removesuffix(".html"))
 
 
 def page_of(
     title: str, file: str, notebook: Any, *, failure: str | None, redact: bool
 ) -> NotebookPage:
-    """Return what an executed notebook becomes: title, answer, a section a heading.
+    """Return the page of an executed notebook: title, answer, a section per heading.
 
-    Widgets and what cells printed are left out: a reward that prints does so for every
-    row. `redact` leaves out the message of an error, which may quote a completion.
+    Widgets and printed text are left out: a reward that prints does so for every row.
+    `redact` leaves out error messages, which may quote a completion.
     """
     error = None
     pictures = markdown = ""
@@ -140,14 +139,14 @@ def page_of(
 
 
 def card_page(card: Card, file: str) -> NotebookPage:
-    """Return the card of a reward as a page beside those of the notebooks."""
+    """Return the card of a reward as a page of the report."""
     page = card.page()
     top = f"<h1>{markup.escaped(page.title)}</h1>{page.body}"
     return NotebookPage("Card", file, html_of(f'<div class="rewardkit">{top}</div>'))
 
 
 def _export_cells(exporter: HTMLExporter, cells: list[Any], metadata: Any) -> Any:
-    """Return cells as HTML without scripts, anchors and ids that nothing refers to."""
+    """Return cells as HTML without scripts, anchor links and unused ids."""
     notebook = new_notebook(cells=cells, metadata=metadata)
     body, _ = exporter.from_notebook_node(notebook)
     body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
@@ -164,7 +163,7 @@ def _is_failed(cell: Any) -> bool:
 
 
 def _first(outputs: Sequence[Any], form: str) -> str:
-    """Return the first output in this form, "" where there is none."""
+    """Return the first output of this MIME type, or ""."""
     for output in outputs:
         if form in output.get("data", {}):
             return str(output.data[form])
@@ -174,7 +173,7 @@ def _first(outputs: Sequence[Any], form: str) -> str:
 def _select_outputs(
     outputs: Sequence[Any], redact: bool
 ) -> tuple[list[Any], str | None]:
-    """Return the outputs of a cell for a page, and the error in which it ended."""
+    """Return the outputs of a cell for a page, and its error, or None."""
     error = None
     selected = []
     for output in outputs:
@@ -184,7 +183,7 @@ def _select_outputs(
         if data.pop(WIDGET, None) is not None and "text/html" not in data:
             continue
         if SVG in data:
-            data["text/html"] = themed(data.pop(SVG))
+            data["text/html"] = apply_theme(data.pop(SVG))
         if output.output_type == "error":
             error = f"{output.ename}: {output.evalue}"
             if redact:
@@ -195,8 +194,8 @@ def _select_outputs(
     return selected, error
 
 
-def themed(svg: str) -> str:
-    """Return a figure as HTML in the colours of the page: light, dark, or printed."""
+def apply_theme(svg: str) -> str:
+    """Return a figure as HTML in the colours of the page: light, dark or print."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<text(?![^>]*fill:)", '<text fill="currentColor"', svg)
@@ -212,9 +211,9 @@ QUESTIONS = (CASES, SIGNAL, HOLES, CONTRACT, TRAINED)
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What the first page of a report says of one reward, from the pages of it.
+    """The summary of one reward on the first page of a report, from its `pages`.
 
-    `redact` leaves texts of users out.
+    `redact` leaves users' texts out.
     """
 
     name: str
@@ -226,35 +225,35 @@ class Summary:
 
     @cached_property
     def scorecard(self) -> Scorecard:
-        """Return its verdict, tiles and points, the worst first."""
+        """Return its verdict, tiles and points, worst first."""
         tiles: dict[str, Tile] = {}
         points: list[Point] = []
         for short in self._shorts():
-            codes = {point.code for point in points}  # one cause is told once
+            codes = {point.code for point in points}  # each cause is shown once
             points += [point for point in short.points if point.code not in codes]
             for tile in short.tiles:
                 tiles[tile.question] = tile
         points.sort(key=lambda point: SEVERITIES.index(point.severity))
-        nothing = "its page failed"
+        reason = "its page failed"
         if is_recorded(self.reward) or has_only_records(self.reward):
-            nothing = "scores of a log"
+            reason = "scores of a log"
             tiles[CASES] = cases_tile(None, recorded=True)
         if CONTRACT in tiles:
             tiles[CONTRACT] = contract_on_log(tiles[CONTRACT], points)
         in_order = [tiles[RUN]] if RUN in tiles else []
         for question in QUESTIONS:
-            in_order.append(tiles.get(question) or unknown(question, nothing))
+            in_order.append(tiles.get(question) or unknown(question, reason))
         failed = tuple(page.title for page in self.pages if page.error)
         return Scorecard(self.name, tuple(in_order), tuple(points), failed)
 
     @property
     def verdict(self) -> str:
-        """Return whether the reward is ready, and why, in a sentence."""
+        """Say whether the reward is ready, and why."""
         return self.scorecard.verdict
 
     @property
     def size(self) -> str:
-        """Return how many rollouts it is of, in words."""
+        """Return the numbers of rollouts and groups, in words."""
         about = self.rollouts.summary()
         rows = describe_size(about["rows"], about["sampled_from"])
         groups = about["groups"]
@@ -262,7 +261,7 @@ class Summary:
 
     @property
     def facts(self) -> dict[str, str]:
-        """Return what its pages say beside tiles and points, by name."""
+        """Return further facts from its pages, by name."""
         facts: dict[str, str] = {}
         for short in self._shorts():
             facts |= short.facts
@@ -270,7 +269,7 @@ class Summary:
 
     @property
     def pictures(self) -> Any:
-        """Return the pictures of its pages that stand on the first one, as HTML."""
+        """Return the pictures of its pages for the first page, as HTML."""
         return markup.html_of("".join(page.pictures for page in self.pages))
 
     def _shorts(self) -> Iterator[Short]:
@@ -288,9 +287,9 @@ def index_page(
     *,
     inline: bool = False,
 ) -> str:
-    """Return the first page: scorecards beside each other; `inline`: then the pages.
+    """Return the first page, with scorecards side by side; `inline` adds all pages.
 
-    Above them stands what the page that compares several rewards comes to.
+    The result of the comparison of several rewards is above the scorecards.
     """
     first = summaries[0]
     title = "Reward report"
@@ -323,7 +322,7 @@ def _render(macro: str, *values: Any) -> str:
 
 
 def _list_facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
-    """Return what the report is of: the rollouts, and how rewards were read."""
+    """Return the inputs of the report: the rollouts, and how rewards were read."""
     first = summaries[0]
     facts = cards.describe_reading(first.rollouts.summary())
     for summary in summaries:
@@ -341,13 +340,13 @@ def _list_facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
 
 
 ALL_REWARDS = "all rewards"
-"""What a page is of that compares them."""
+"""The subject of a page that compares rewards."""
 
 
 def notebook_page(
     page: NotebookPage, name: str, siblings: Sequence[NotebookPage]
 ) -> str:
-    """Return the page of one notebook on a reward, with the way to its siblings."""
+    """Return the page of one notebook on a reward, with links to its siblings."""
     root = "../" * page.file.count("/")
     pages = [("All results", f"{root or './'}index.html", False)]
     for other in siblings:
@@ -356,13 +355,13 @@ def notebook_page(
     return markup.page(f"{page.title}: {name}", body, pages)
 
 
-# --- for a pull request
+# --- Markdown
 
 
 def summary_markdown(
     summaries: Sequence[Summary], compared: NotebookPage | None = None
 ) -> str:
-    """Return the report in a few lines of Markdown, as they fit a pull request."""
+    """Return the report in a few lines of Markdown, short enough for a pull request."""
     first = summaries[0]
     advantages = f"advantages as of {_plain(str(first.training))}"
     lines = ["## Reward report", "", f"{first.size}, {advantages}.", ""]
@@ -403,5 +402,5 @@ def _list_results(summary: Summary) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Return one line of text that Markdown does not take for markup."""
+    """Return a text as one line, with Markdown characters escaped."""
     return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""`%%reward`: save a cell as a reward file, try it, and say what changed."""
+"""`%%reward`: save a cell as a reward file, try it, and report what changed."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
 
 ROWS_FOR_CONTRACT = 10
-"""Rows for the contract. Our choice: a cell is to answer in a second or two."""
+"""Rows on which the contract is tried. Our choice: a cell takes a second or two."""
 
 CONTRACT_SECONDS = 20.0
-"""For the contract at the most. Our choice, for a slow reward."""
+"""Budget for the contract. Our choice, for a slow reward."""
 
 LATE_CALLS_IN_CELL = 2
-"""Late calls of one component, after which it is not called. Our choice."""
+"""Late calls after which a component is no longer called. Our choice."""
 
 VARIABLES = ("rollouts", "logged")
-"""Variables whose rollouts are taken where no others are named."""
+"""Variables with the rollouts to use by default."""
 ROLLOUT_TYPES = Rollouts | Scores | pd.DataFrame
 
 USAGE = (
@@ -70,14 +70,14 @@ USAGE = (
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Give the shell `%%reward`; one that it has already stays, with what it saved."""
+    """Register `%%reward`, unless the shell has it already."""
     if RewardMagics.__name__ not in shell.magics_manager.registry:
         shell.register_magics(RewardMagics(shell))
 
 
 @magics_class
 class RewardMagics(Magics):
-    """The magic of one shell, and the files as it saved them last, in memory."""
+    """The magic of one shell, with the last saved version of each file."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
@@ -125,11 +125,11 @@ class RewardMagics(Magics):
     def reward(self, line: str, cell: str) -> CellOutcome:
         """Save the cell as a reward file, import it, try its contract, and score.
 
-        The body of the cell is the file, byte for byte, for papermill and the command
-        line to use. Where it cannot be imported the file stays as it was. Modules
-        beside the file are imported anew, too. The notebook gets `reward` and, of the
-        variable `rollouts` or `logged`, `scores`. Saved again, it says what changed:
-        lines, definition, rewards. What the cell's code prints is not shown.
+        The body of the cell is the file, byte for byte, so that papermill and the
+        command line can use it. If it cannot be imported, the file is not changed.
+        Modules beside the file are imported again. The notebook gets `reward` and, with
+        a variable `rollouts` or `logged`, `scores`. A cell that is saved again reports
+        what changed: lines, definition, rewards. Output of its code is not shown.
         """
         with _in_one_sentence(None):
             options = read_options(self.reward.parser, line)
@@ -184,7 +184,7 @@ def _keep(outcome: CellOutcome, text: str) -> CellOutcome:
 
 
 class CellError(InputError):
-    """What stops a reward cell, as a sentence: no traceback is shown."""
+    """An error of a reward cell, shown as one sentence without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).split("\n")
@@ -192,7 +192,7 @@ class CellError(InputError):
 
 @contextmanager
 def _in_one_sentence(cell: RewardCell | None, before: str = "") -> Iterator[None]:
-    """End the cell with one sentence where its input cannot be used."""
+    """Turn an InputError into a `CellError` with one sentence."""
     try:
         yield
     except InputError as error:
@@ -202,14 +202,14 @@ def _in_one_sentence(cell: RewardCell | None, before: str = "") -> Iterator[None
         raise CellError(before + sentence) from None
 
 
-# --- what the cell is given
+# --- inputs of the cell
 
 
 def read_options(parser: MagicArgumentParser, line: str) -> Namespace:
     """Read the options on a magic's line.
 
     Raises:
-        InputError: they cannot be read; it says what to write.
+        InputError: they cannot be read; the message has the usage.
     """
     try:
         words = shlex.split(line, posix=os.name != "nt")
@@ -224,10 +224,10 @@ def read_options(parser: MagicArgumentParser, line: str) -> Namespace:
 
 
 def reward_path(text: str) -> Path:
-    """Return the path of a Python file in a folder that is there.
+    """Return the path of a Python file in an existing folder.
 
     Raises:
-        InputError: it is none.
+        InputError: no such path, or the file would hide another module.
     """
     path = Path(os.path.expanduser(text))
     if path.suffix != ".py" or path.is_dir():
@@ -245,7 +245,7 @@ def reward_path(text: str) -> Path:
 
 
 def choose_rollouts(variables: Plain, name: str | None) -> tuple[Rollouts | None, str]:
-    """Return the rollouts of this variable or file, or None and why there are none."""
+    """Return the rollouts of a variable or file, or None and the reason."""
     tables = [key for key in variables if isinstance(variables[key], ROLLOUT_TYPES)]
     if not name:
         usual = [key for key in VARIABLES if key in tables]
@@ -272,13 +272,13 @@ def choose_rollouts(variables: Plain, name: str | None) -> tuple[Rollouts | None
     return load_rollouts(source), ""
 
 
-# --- what becomes of it
+# --- save, load and try
 
 
 def _refuse_other_changes(
     path: Path, on_disk: bytes | None, expected: Sequence[bytes | None]
 ) -> None:
-    """Raise an InputError where something else has changed the file."""
+    """Raise an InputError if another program has changed the file."""
     if on_disk not in expected:
         raise InputError(
             f"{path} was changed outside of this notebook since it was saved "
@@ -294,9 +294,10 @@ def _save_and_load(
     options: Namespace,
     rollouts: Rollouts | None,
 ) -> Reward:
-    """Save the file with this content, and return its reward, imported fresh.
+    """Save the file with this content, import it, and return its reward.
 
-    Where it cannot be imported the file is as it was again. Errors as of `load_reward`.
+    If it cannot be imported, the file gets its old content back. Raises the errors of
+    `load_reward`.
     """
     file = path.resolve()
     if on_disk != data:
@@ -341,7 +342,7 @@ def _try(
             options: Record = {"timeout": limit, "budget": CONTRACT_SECONDS}
             contract = probe(reward, first, only="contract", search=0, **options)
             if cases:
-                ignored = components_of(cases)  # where this reward has no such one
+                ignored = components_of(cases)  # the reward may lack some of them
                 try:
                     checked = check(reward, cases, ignore=ignored, timeout=limit)
                 except InputError as error:

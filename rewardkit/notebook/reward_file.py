@@ -1,4 +1,4 @@
-"""A cell that is a reward file: what became of it, and what changed since before."""
+"""The outcome of a `%%reward` cell, and its changes since it was last saved."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from rewardkit.rewards.training import Training
 from rewardkit.scoring.check_result import CheckResult
 from rewardkit.scoring.scores import Scores
 
-LINES_ABOVE = 1  # of a cell above those of its file: the one with the magic
+LINES_ABOVE = 1  # lines of the cell that are not in the file: the line of the magic
 LINE_ENDS = re.compile("\r\n|\r|\n")
-"""As Python and the notebook count lines; a form feed is none."""
+"""Line ends as Python and the notebook count them; a form feed is none."""
 LONGEST_FAILURE = 300  # characters of a reason
 LONGEST_CODE_LINE = 120  # characters
 MOST_MOVES = 3  # lines on rewards, advantages, and the order of siblings
@@ -42,7 +42,7 @@ class RewardCell:
     text: str
 
     def point_to_lines(self, text: str, escape: Callable[[str], str] = str) -> str:
-        """Return a text with the lines of the file in it as those of the cell."""
+        """Replace references to lines of the file by lines of the cell."""
         lines = LINE_ENDS.split(self.text)
 
         def place(match: re.Match[str]) -> str:
@@ -56,7 +56,7 @@ class RewardCell:
 
 @dataclass(frozen=True, eq=False)
 class SavedReward:
-    """A reward file as it was saved, with its reward and scores where it was run."""
+    """A saved version of a reward file, its reward, and its scores if it was scored."""
 
     data: bytes
     reward: Reward
@@ -69,7 +69,7 @@ class SavedReward:
 
 
 def describe_changes(before: SavedReward, after: SavedReward) -> list[str]:
-    """Say what changed: lines, definition, and rewards on the same rollouts."""
+    """Describe changes of lines, definition, and rewards on the same rollouts."""
     diff = difflib.unified_diff(before.lines, after.lines, n=0, lineterm="")
     signs = [line[0] for line in list(diff)[2:]]
     sentences = [f"+{signs.count('+')} -{signs.count('-')} lines"]
@@ -94,7 +94,7 @@ def _describe_moves(a: Scores | None, b: Scores | None) -> list[str]:
 
 
 def describe_failures(scores: Scores) -> list[str]:
-    """Say of each component how many of its calls failed, and why."""
+    """Say how many calls of each component failed, and why."""
     failures = []
     for name, counts in scores.counts.items():
         if not counts["error"]:
@@ -112,12 +112,11 @@ def describe_failures(scores: Scores) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class CellOutcome:
-    """What became of a reward cell.
+    """The outcome of a reward cell.
 
-    `saved` says where it was saved, `changes` what is other than when it was saved
-    before, `variables` what the names in the notebook are. ``None``: no rollouts for
-    the contract and the scores, or no cases. `is_verbose`: nothing is left out of the
-    text.
+    `saved` says where it was saved, `changes` what differs from the last saved version,
+    `variables` which variables were set. `contract` and `scores` are None without
+    rollouts, `cases` without cases. `is_verbose`: show the complete text.
     """
 
     cell: RewardCell
@@ -132,14 +131,14 @@ class CellOutcome:
 
     @property
     def failures(self) -> list[str]:
-        """Say which calls on the rollouts failed, where the contract shows no fault."""
+        """Say which calls on the rollouts failed, unless the contract has alarms."""
         if self.scores is None or self.contract is None or self.contract.alarms:
             return []
         return describe_failures(self.scores)
 
     @property
     def contract_line(self) -> str:
-        """Say whether the contract is kept, "" where it was not tried."""
+        """Say whether the contract is kept, "" if it was not tried."""
         if self.contract is None:
             return ""
         if self.failures:

@@ -1,4 +1,4 @@
-"""A scorecard: what a reward comes to: a verdict, five tiles, and what matters most."""
+"""Scorecard of a reward: a verdict, five tiles, and the findings that matter most."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rewardkit.scoring.scores import Scores
 MIME = "application/vnd.rewardkit.short+json"
 POINTS_IN_FULL = 3
 AGREES = "this reward gives the scores of the log wherever both have one"
-LONGEST_IN_POINT = 200  # characters of a completion that shows a point
+LONGEST_IN_POINT = 200  # characters of the completion in a point
 COSTS = {
     "hole": "Training pays for it, so a policy learns it in place of the task.",
     "loss of right answers": (
@@ -43,14 +43,14 @@ COSTS = {
     ),
     BROKEN: "The trainer gets another number than you expect, or none.",
 }
-"""Kind of an alarm of the probes -> why it matters."""
+"""Kind of an alarm from the probes -> why it matters."""
 
 
 @dataclass(frozen=True)
 class Scorecard:
-    """What a reward comes to: its tiles, and the `points` that matter, worst first.
+    """The results on a reward: its tiles, and its findings as `points`, worst first.
 
-    `failed` are the titles of the pages that failed.
+    `failed` has the titles of failed pages.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Scorecard:
 
     @property
     def grade(self) -> str:
-        """Say how ready it is: "high" (not ready), "warn" (read before use), "good"."""
+        """The readiness: "high" (not ready), "warn" (read before use) or "good"."""
         grades = {tile.grade for tile in self.tiles}
         if self.failed or "high" in grades:
             return "high"
@@ -71,7 +71,7 @@ class Scorecard:
 
     @property
     def verdict(self) -> str:
-        """Say whether it is ready, and why, and then what nobody has looked at."""
+        """Say whether it is ready, why, and what is not yet judged."""
         reasons = self._reasons(self.grade)
         if self.grade == "high":
             failed = [f"the page '{title}' failed" for title in self.failed]
@@ -93,12 +93,12 @@ class Scorecard:
 
     @property
     def worst(self) -> tuple[Point, ...]:
-        """Return the points that are told in full."""
+        """Return the points that are shown in full."""
         return self.points[:POINTS_IN_FULL]
 
     @property
     def rest(self) -> str:
-        """Count the other points, in words; "" where there is none."""
+        """Count the other points, in words; "" without any."""
         count = len(self.points[POINTS_IN_FULL:])
         return counted(count, "more finding") if count else ""
 
@@ -108,15 +108,15 @@ def _listed(reasons: Sequence[str]) -> str:
     return f"{', '.join(first)}, and {last}" if first else last
 
 
-# --- in short
+# --- the summary of a notebook
 
 
 @dataclass(frozen=True)
 class Short(PlainRecord):
-    """What a notebook came to: shown at its end, and read back by the report.
+    """The summary of a notebook, shown at its end and read back by the report.
 
-    `line` is its verdict, `next` the first thing to do, `points` are its findings as
-    they may be shown, `facts` what else the first page of a report says, by name.
+    `line` is the verdict, `next` the first thing to do, `points` are the findings, and
+    `facts` further entries for the first page of a report, by name.
     """
 
     line: str
@@ -127,7 +127,7 @@ class Short(PlainRecord):
 
     @classmethod
     def from_notebook(cls, notebook: Any) -> Short | None:
-        """Read it from an executed notebook that shows it; None where it does not."""
+        """Read the summary in an executed notebook; None if it has none."""
         for cell in notebook.cells:
             for output in cell.get("outputs", []):
                 record = output.get("data", {}).get(MIME)
@@ -159,15 +159,15 @@ Summarized = (
 
 
 def summarize(*records: Summarized | None) -> Short:
-    """Sum up a notebook: tiles, the worst findings, and the first thing to do.
+    """Summarize a notebook: tiles, the worst findings, and the first thing to do.
 
     Args:
-        *records: Either a ProbeResult, with a CheckResult and a MutantResult where
-            there are cases; or a Diagnosis, its Forecast and its Suggestions, with a
-            Monitor where there are steps. In any order; None is left out.
+        *records: Either a ProbeResult, with a CheckResult and a MutantResult if there
+            are cases; or a Diagnosis, its Forecast and its Suggestions, with a Monitor
+            if there are steps. Any order; None is ignored.
 
     Returns:
-        A record that shows itself, and that a report reads back for its first page.
+        A record for the end of a notebook, from which a report makes its first page.
 
     Raises:
         InputError: Neither of the two sets of records.
@@ -235,7 +235,7 @@ def _sum_up_analysis(
 
 
 def _list_facts(diagnosis: Diagnosis) -> dict[str, str]:
-    """Return what the first page says of the label, and of the scores in the log."""
+    """Return facts about the label and the log's scores for the first page."""
     facts = {}
     if label := diagnosis.views[0].context.label_name:
         facts["Label"] = f"{label}, trusted to say which completions are good"
@@ -255,8 +255,8 @@ def _next_step(
 ) -> str:
     """Return the first thing to do.
 
-    A reward that judges nothing comes first, then missed cases, then alarms, then cases
-    to decide, then a stronger case file.
+    The order of priority: a reward that judges nothing, missed cases, alarms, undecided
+    cases, a stronger case file.
     """
     judges_nothing = bool(points) and points[0].code in JUDGES_NOTHING
     if checked is not None and checked.misses and not judges_nothing:
@@ -281,7 +281,7 @@ def _next_step(
     return "Nothing: all of it holds."
 
 
-# --- what matters
+# --- points
 
 
 def _warning_point(finding: Finding, scores: Scores) -> Point:
@@ -291,7 +291,7 @@ def _warning_point(finding: Finding, scores: Scores) -> Point:
         return point_of(finding)
     try:
         example = explain(scores, int(rows[0]))
-    except RewardError:  # a route that has no reward for it
+    except RewardError:  # the route has no reward for this row
         return point_of(finding)
     reward = markup.number(example.result.reward)
     about = one_line(f"rollout {finding.rollout_ids[0]} earned {reward}")
@@ -300,13 +300,13 @@ def _warning_point(finding: Finding, scores: Scores) -> Point:
 
 
 def _alarm_point(alarm: Finding, probed: ProbeResult) -> Point:
-    """Return an alarm of the probes with the completion that shows it most plainly."""
+    """Return an alarm from the probes with its clearest completion."""
     quotes = quote_examples(alarm, probed.reward, longest=LONGEST_IN_POINT)
     return point_of(alarm, reason=COSTS[alarm.fault], examples=quotes[:1])
 
 
 def _misses_point(checked: CheckResult) -> Point:
-    """Return the missed cases as one point, with the first of them."""
+    """Return all missed cases as one point that shows the first."""
     miss = checked.misses[0]
     count = f"{checked.failed} of {counted(checked.decided, 'case')}"
     sentence = one_line(f"Missed: {count}. The first is {miss.case!r}.", 400)

@@ -1,4 +1,4 @@
-"""Tables, completions and extractors to look at in a notebook, where no record does."""
+"""Show tables, completions and extractors in a notebook."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from rewardkit.scoring.explain import spans_of
 
 GROUP_SIZES = (2, 4, 8, 16, 32)  # as trainers have them
 MOST_TABLE_ROWS = 200
-MOST_EXTRACTIONS = 6  # completions on which extractors are compared
-LONGEST_PROMPT = 160  # characters of a prompt, beside the figures of a completion
-LONGEST_QUOTE = 1000  # characters of a completion that is shown to be read
+MOST_EXTRACTIONS = 6  # completions shown with the results of extractors
+LONGEST_PROMPT = 160  # characters of a prompt above a completion
+LONGEST_QUOTE = 1000  # characters of a completion
 GLOSSARIES = (
     {
         "zero_std": "share of the groups without a signal: all siblings earn the same",
@@ -60,7 +60,7 @@ GLOSSARIES = (
         "tied_pairs": "share of the pairs of siblings that get the same score",
     },
 )
-"""What the columns of a table of ours say, for a table that has all of them."""
+"""Explanations of columns, for tables that have all columns of one glossary."""
 
 
 # --- figures as data frames
@@ -71,9 +71,9 @@ def group_sizes(
 ) -> pd.DataFrame:
     """Return the share of groups without a signal by group size (and part).
 
-    Up to the size that was sampled. ``groups`` is how many it is of, those with so many
-    rewards; ``batches`` how many are sampled for a full one where such groups are
-    dropped.
+    Sizes go up to the sampled size. ``groups`` counts the groups with at least that
+    many rewards; ``batches`` is the number of batches to sample for a full one if such
+    groups are dropped.
     """
     rows = []
     for size in sizes:
@@ -94,9 +94,9 @@ def group_sizes(
 
 
 def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
-    """Return how much two components say the same among siblings, a row a pair.
+    """Return the correlation of each pair of components among siblings.
 
-    The strongest come first; where there is no correlation, `why_not` says why.
+    The strongest pairs come first; `why_not` says why a correlation is missing.
     """
     pairs = []
     for view in diagnosis.views:
@@ -107,7 +107,7 @@ def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
 
 
 def group_pictures(diagnosis: Diagnosis) -> Page:
-    """Draw groups by mean reward: range and mean, below them those without a signal."""
+    """Draw the range and mean of groups by mean reward, and groups without a signal."""
     return Page("Groups", draw_groups(diagnosis.views))
 
 
@@ -124,8 +124,8 @@ def draw_groups(views: Sequence[View]) -> list[Block]:
 
 
 def _table_by_part(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the rows as a table, of a single part without its name."""
-    # as objects: Arrow-backed text takes no lone surrogates
+    """Return rows as a table, without the column "part" if no row has a part."""
+    # dtype object, as Arrow-backed text refuses lone surrogates
     table = pd.DataFrame(rows, dtype=object)
     return table if table.empty or table["part"].any() else table.drop(columns="part")
 
@@ -134,22 +134,22 @@ def _table_by_part(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def show(table: pd.DataFrame | Sequence[Case], title: str = "") -> Page:
-    """Show a table with short numbers, or its completions to be read one by one.
+    """Show a table with short numbers, or its completions one by one.
 
-    Texts of rollouts are escaped, cut, and hidden in a redacted notebook. What the
-    columns of a table of a diagnosis say stands below it, folded.
+    Texts of rollouts are escaped and cut, and hidden in a redacted notebook. Folded
+    explanations of columns follow a table of a diagnosis.
 
     Args:
-        table: A DataFrame, such as `diagnosis.components` or `diagnosis.highest(8)`;
-            with a column `completion` each row is a completion below its figures. Or
-            cases, which are rows with what each expects.
-        title: What it is a table of.
+        table: A DataFrame, such as `diagnosis.components` or `diagnosis.highest(8)`, or
+            a list of cases. A row with a column `completion` is shown as that
+            completion below its figures.
+        title: The title of the page.
 
     Returns:
-        A page, which shows itself as the last line of a cell.
+        A page, which is shown as the last line of a cell.
 
     Raises:
-        InputError: Something else is given.
+        InputError: Anything else.
     """
     if isinstance(table, pd.DataFrame):
         if not len(table):
@@ -200,7 +200,7 @@ def _quote_completions(table: pd.DataFrame) -> list[Quote]:
         prompt = UserText(record.pop("prompt", None))
         figures = []
         for name, value in record.items():
-            # a route has no score for the components of its other parts
+            # a row has no score for components of other branches of a route
             if not is_missing(value):
                 words = str(name).removeprefix("score/").removesuffix("_id")
                 figures.append(f"{words} {_format_value(str(name), value)}")
@@ -227,18 +227,18 @@ def _format_value(name: str, value: Any) -> object:
 def try_extractors(rollouts: Rollouts, reward: Reward, **extractors: Extractor) -> Page:
     """Compare the extractors of a reward with others, on the completions of rollouts.
 
-    A table has the share of completions in which each finds something, and in which it
-    differs from the first. Below it are the completions on which they differ most,
-    with what each takes marked.
+    A table has, for each extractor, the share of completions in which it finds
+    something, and in which it differs from the first. Below are the completions on
+    which they differ most, with each extraction marked.
 
     Args:
         rollouts: The completions.
-        reward: The reward whose fields are tried first. A reward that is read from a
-            trainer's function has none.
+        reward: The reward whose fields are tried first. A reward read from a trainer's
+            function has none.
         **extractors: Others by name, such as ``boxed=rk.extract.boxed()``.
 
     Returns:
-        A page, which shows itself as the last line of a cell.
+        A page, which is shown as the last line of a cell.
     """
     fields = _extractors_of(reward)
     by_name = {**fields, **extractors}
@@ -277,7 +277,7 @@ def try_extractors(rollouts: Rollouts, reward: Reward, **extractors: Extractor) 
 
 
 def _extractors_of(reward: Reward) -> dict[str, Extractor]:
-    """Return the fields that are extractors, of a route with the name of their part."""
+    """Return the extractors of a reward by field; in a route with the branch's name."""
     extractors = {}
     for part in reward.branches:
         for name, field in part.fields.items():
@@ -294,7 +294,7 @@ def _first_value(text: str, spans: Sequence[tuple[int, int]]) -> str | None:
 def _rows_of_most_variety(
     texts: Sequence[str], columns: Sequence[Sequence[str | None]]
 ) -> list[int]:
-    """Return the rows on which the extractors differ most, each text once."""
+    """Return the rows on which the extractors differ most, without equal texts."""
     variety = []
     for row in range(len(texts)):
         variety.append(len({column[row] for column in columns}))

@@ -37,12 +37,12 @@ SHORTCUTS = (
     "right_unpaid",
     "wrong_paid",
 )
-"""Findings about what is paid, not about whether siblings differ."""
+"""Findings on shortcuts, not on differences between siblings."""
 NOTICED = 0.5
 """Share of mutants that the cases should notice. Our choice."""
 SHOWN_SHARE = 0.005
-"""Share of full marks from which a tile shows what a wrong answer earns. Our choice:
-less is shown as 0 %."""
+"""Least share of full marks that a tile reports for a wrong answer. Our choice: less
+is shown as 0 %."""
 BROKEN = "broken contract"
 CASES, SIGNAL, HOLES = "Right on cases", "Learnable signal", "Holes and losses"
 RUN = "The run"
@@ -51,10 +51,10 @@ CONTRACT, TRAINED = "Contract", "Trained on it"
 
 @dataclass(frozen=True)
 class Tile:
-    """The answer to one question: a grade, a figure with its `ends`, and words on it.
+    """The answer to one question: a grade, a figure and a caption (`words`).
 
-    `grade` is "good", "warn", "high", or "info" where it is not known. `reason` is what
-    the verdict says of it, "" where it says nothing.
+    `grade` is "good", "warn", "high", or "info" if unknown. `ends` is the interval of
+    the figure. `reason` is the tile's part of the verdict, or "".
     """
 
     question: str
@@ -66,12 +66,12 @@ class Tile:
 
     @property
     def is_unknown(self) -> bool:
-        """Return whether the verdict says that the question has no answer."""
+        """Return whether the verdict reports the question as unanswered."""
         return self.grade == "info" and self.reason != ""
 
 
 def unknown(question: str, words: str, reason: str = "") -> Tile:
-    """Return the tile of a question that has no answer."""
+    """Return the tile of an unanswered question."""
     return Tile(question, "info", "-", words, reason)
 
 
@@ -84,9 +84,9 @@ def cases_tile(
     *,
     recorded: bool = False,
 ) -> Tile:
-    """Say whether the cases pass, and whether they would notice a changed reward.
+    """Show whether the cases pass, and whether they would notice a changed reward.
 
-    `recorded`: the rewards are what stands in a log.
+    `recorded`: the rewards are recorded in a log.
     """
     if recorded:
         reason = "nothing says that the scores in the log are right"
@@ -121,9 +121,9 @@ def cases_tile(
 
 
 def holes_tile(result: ProbeResult) -> Tile:
-    """Say how many wrong answers are paid and right ones are not.
+    """Count the probes' holes and losses: wrong answers paid, right answers unpaid.
 
-    "Good" is 0 only where all was tried that could have found one.
+    The grade of 0 is "good" only if the probes could try everything.
     """
     holes = [alarm for alarm in result.alarms if alarm.fault != BROKEN]
     figure = f"{len(holes)} found"
@@ -146,7 +146,7 @@ def holes_tile(result: ProbeResult) -> Tile:
 
 
 def contract_tile(result: ProbeResult) -> Tile:
-    """Say whether the trainer's contract holds."""
+    """Show whether the trainer's contract holds."""
     broken = [alarm for alarm in result.alarms if alarm.fault == BROKEN]
     if broken:
         grade = broken[0].severity
@@ -168,7 +168,7 @@ def contract_tile(result: ProbeResult) -> Tile:
 
 
 def contract_on_log(tile: Tile, findings: Iterable[Any]) -> Tile:
-    """Return the contract's tile, not good where components fail on the log.
+    """Return the contract's tile, downgraded if components fail on rows of the log.
 
     `findings` are records with a code and a severity.
     """
@@ -187,7 +187,7 @@ def contract_on_log(tile: Tile, findings: Iterable[Any]) -> Tile:
 
 
 def run_tile(watched: Monitor) -> Tile:
-    """Say what a run over its steps has come to, and since when."""
+    """Show the monitor's verdict on a run, and since which step."""
     if watched.verdict == NOT_DECIDED:
         return unknown(RUN, NOT_DECIDED, "too little is known to tell")
     grade = {"healthy": "good", "watch": "warn", "stop": "high"}[watched.verdict]
@@ -199,7 +199,7 @@ def run_tile(watched: Monitor) -> Tile:
 
 
 def signal_tile(diagnosis: Diagnosis) -> Tile:
-    """Say in what share of groups siblings earn differently, and what warns."""
+    """Show the share of groups whose siblings earn differently, and warnings."""
     views = diagnosis.views
     several = sum(view.several for view in views)
     if not several:
@@ -225,7 +225,7 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
 
 
 def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
-    """Show where the task ends in a rehearsed training, from where it starts.
+    """Show where the task starts and ends in a rehearsed training.
 
     The grade also depends on the findings of shortcuts.
     """
@@ -249,7 +249,7 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
 
 
 def _grade(tile: Tile, findings: Findings) -> Tile:
-    """Return a tile with the grade of the worst of its findings, and their codes."""
+    """Return a tile with the worst grade of its findings, and their codes."""
     for severity, noun in (("high", "grave finding"), ("warn", "warning")):
         graded = [finding for finding in findings if finding.severity == severity]
         if graded:
@@ -273,5 +273,5 @@ def _count_codes(findings: Findings) -> str:
 
 
 def _between(low: str, high: str) -> str:
-    """Return the ends of an interval; "" where both look the same."""
+    """Return the ends of an interval; "" if both look the same."""
     return "" if low == high else f"{low} to {high}"

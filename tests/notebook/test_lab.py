@@ -318,7 +318,7 @@ def run_cell(page, code):
     return last.locator(".jp-OutputArea")
 
 
-ODD = """from rewardkit.notebook.workbench.panel import framed
+ODD = """from rewardkit.notebook.workbench.panel import frame_widgets
 one = lambda completion: 1
 weights = {'third': 1 / 3, 'eighth': 0.125, 'huge': 1500.0, 'small': 1e-5}
 odd = rk.Reward('odd', {}, [rk.Component(n, one, weight=weights[n], why='odd') for n in weights])
@@ -328,8 +328,8 @@ CELLS = [
     "import rewardkit as rk\nrk.set_up_notebook()",
     "print('row\\n' * 5000)",
     "print('one')",
-    f"{ODD}\nframed(bench._bench, bench._panels[0].widget)",
-    "framed(bench._bench, bench._panels[0].widget)",
+    f"{ODD}\nframe_widgets(bench._bench, bench._panels[0].widget)",
+    "frame_widgets(bench._bench, bench._panels[0].widget)",
     "reward, logged = rk.load_reward('mine.py'), rk.load_rollouts('log.jsonl')",
     "scores = rk.score(reward, logged);",
     "logged",

@@ -22,7 +22,7 @@ from plotted import (
 
 import rewardkit as rk
 from rewardkit.notebook import plots
-from rewardkit.notebook.plots.canvas import plain
+from rewardkit.notebook.plots.canvas import escape_text
 from rewardkit.notebook.report_pages import THEME
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("short_rehearsals")]
@@ -296,7 +296,7 @@ def test_hostile_names_are_shown_as_text():
     assert "$x$ <b>bold</b> $y" in told.replace("\n", " ")
     assert "\u202e" not in told and "\ud800" not in told
     assert (
-        plain("a_b $x$ \u00e9 \u25b2 a\nb\x00\u6570")
+        escape_text("a_b $x$ \u00e9 \u25b2 a\nb\x00\u6570")
         == "a_b $x$ \u00e9 \u25b2 a\\nb\\x00\\u6570"
     )
 

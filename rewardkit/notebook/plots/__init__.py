@@ -1,7 +1,7 @@
-"""Plots: each is a function of a record, takes `ax` (or `axes`) and gives it back.
+"""Plots: functions that draw a record on `ax` (or `axes`) and return it.
 
-Colours are Okabe and Ito's, shapes and hatches say the same without colour. Names are
-shown as they are, never read as mathematics. What cannot be drawn is said in words.
+Colours are Okabe and Ito's; line styles and markers repeat their meaning. Names are
+never parsed as mathematics. Words replace a plot that cannot be drawn.
 """
 
 from rewardkit.notebook.plots.canvas import without_a_screen

@@ -1,4 +1,4 @@
-"""What all plots share: quiet axes, colours, curves, labels, names as plain text."""
+"""Shared parts of plots: axes, colours, curves, labels, names as plain text."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ BLUE, GREY, ORANGE, RED = "#0072b2", "#8c8c8c", "#e69f00", "#d55e00"
 MUTED, SOFT = "#444444", "#f0f0f0"
 CURVES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (RED, "-.", "^"), (GREY, ":", "D"))
 GRID: Record = {"color": GREY, "alpha": 0.25, "linewidth": 0.8}
-SMALL = 8.5  # points of the words along the axes
-LABEL_SIZE = 8.0  # points of the words beside what is drawn
+SMALL = 8.5  # font size of the words along the axes, in points
+LABEL_SIZE = 8.0  # font size of labels inside the plot, in points
 KEY_STYLE: Record = {
     "ncols": 9,
     "fontsize": LABEL_SIZE,
@@ -35,20 +35,20 @@ KEY_STYLE: Record = {
     "columnspacing": 1.4,
     "borderaxespad": 0.3,
 }
-NAME_WIDTH = 32  # characters of a component's name in a line
+NAME_WIDTH = 32  # characters per line of a component's name
 TITLE_WIDTH = 70
-WIDEST = 1e200  # beyond it an axis has no ticks in floating point
+WIDEST = 1e200  # a wider axis has no ticks in floating point
 
 
 def without_a_screen() -> None:
-    """Draw into files only, from now on: no window is asked for."""
+    """Draw only into files from now on, without a window."""
     plt.switch_backend("agg")
 
 
 def axes_for(
     ax: Axes | None, *, width: float = 6.2, height: float = 3.2, grid: bool = True
 ) -> Axes:
-    """Return the given axes, or new ones of this size, without a frame."""
+    """Return `ax`, or new axes of this size in inches, without a frame."""
     if ax is None:
         _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     ax.spines[:].set_visible(False)
@@ -62,10 +62,12 @@ def axes_for(
 def grid_for(
     axes: Any, count: int, *, columns: int, size: tuple[float, float]
 ) -> list[Axes]:
-    """Return so many of the given axes, or new ones in rows; `size` is of one.
+    """Return `count` of the given axes, or new ones in rows.
+
+    `size` is width and height of one plot in inches.
 
     Raises:
-        InputError: too few axes are given.
+        InputError: too few axes.
     """
     if axes is not None:
         grid = list(np.ravel(axes))
@@ -86,37 +88,37 @@ def grid_for(
 
 
 def size_of(ax: Axes) -> Floats:
-    """Return width and height in inches of the figure's cell that the axes are in."""
+    """Return width and height, in inches, of the axes' cell in the figure."""
     spec = ax.get_subplotspec()
     box = ax.figure.bbox
     rows, columns = spec.get_gridspec().get_geometry() if spec else (1, 1)
     return np.array([box.width / columns, box.height / rows]) / ax.figure.dpi
 
 
-def finished(
+def finish_axes(
     ax: Axes, title: str, *, x: str = "", y: str = "", key: bool = False
 ) -> Axes:
-    """Finish axes: the result as title, small grey words, a `key` below the title.
+    """Set the title, small grey axis labels, and a legend (`key`) below the title.
 
-    Every text is shown as it is: dollars in a name do not begin a formula.
+    Texts are never parsed: a dollar in a name does not begin a formula.
     """
     width, _ = size_of(ax)
     points = 11.0 if width > 5 else 9.5
-    longest = 0  # letters of a line beside the axes
+    longest = 0  # letters in the longest line of a label beside the axes
     for item in ax.get_yticklabels():
         longest = max(longest, *map(len, item.get_text().split("\n")))
     room = 72 * width - 36 - 0.64 * SMALL * longest
     letters = max(20, min(TITLE_WIDTH, int(room / (0.62 * points))))
-    if title:  # no line of one word
+    if title:  # lines of about equal length, so that no word stands alone
         lines = math.ceil(len(title) / letters)
         letters = min(letters, 8 + len(title) // lines)
-    heading = wrapped(title[:1].upper() + title[1:], letters)
+    heading = wrap_text(title[:1].upper() + title[1:], letters)
     ax.set_title(heading, loc="left", fontsize=points, pad=24 if key else 8)
     ax.set_xlabel(x, fontsize=SMALL, color=MUTED, loc="left")
     ax.set_ylabel(y, fontsize=SMALL, color=MUTED)
     if key:
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), **KEY_STYLE)
-    for axis in (ax.xaxis, ax.yaxis):  # no factor beside an axis, where the key stands
+    for axis in (ax.xaxis, ax.yaxis):  # a factor beside an axis would cover the legend
         formatter = axis.get_major_formatter()
         if isinstance(formatter, ScalarFormatter):
             formatter.set_scientific(False)
@@ -127,12 +129,12 @@ def finished(
 
 
 def put_words(ax: Axes, text: str, title: str = "") -> Axes:
-    """Put words in place of a picture."""
+    """Show words in place of a plot."""
     ax.set_xticks([])
     ax.set_yticks([])
     style: dict[str, Any] = {"ha": "center", "va": "center", "color": MUTED}
-    ax.text(0.5, 0.5, wrapped(text, 48), transform=ax.transAxes, **style)
-    return finished(ax, title)
+    ax.text(0.5, 0.5, wrap_text(text, 48), transform=ax.transAxes, **style)
+    return finish_axes(ax, title)
 
 
 def put_foot(plots: Sequence[Axes], words: str) -> None:
@@ -149,9 +151,9 @@ def label(
     shift: tuple[float, float] = (4, 0),
     **style: Any,
 ) -> None:
-    """Write words right of a place, or shifted from it by other points."""
+    """Write a label at data coordinates, offset by `shift` in points."""
     style = {"va": "center", "fontsize": LABEL_SIZE, "annotation_clip": False, **style}
-    ax.annotate(plain(text), (x, y), shift, textcoords="offset points", **style)
+    ax.annotate(escape_text(text), (x, y), shift, textcoords="offset points", **style)
 
 
 def curve(
@@ -162,7 +164,7 @@ def curve(
     *bands: tuple[ArrayLike, ArrayLike],
     nth: int = 0,
 ) -> tuple[Line2D, str]:
-    """Draw a line with its bands in the `nth` style; return it with its name."""
+    """Draw a line and its bands in the `nth` style; return line and name."""
     colour, dash, marker = CURVES[nth % len(CURVES)]
     for low, high in bands:
         ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
@@ -171,7 +173,7 @@ def curve(
 
 
 def label_ends(ax: Axes, curves: Sequence[tuple[Line2D, str]]) -> None:
-    """Name curves right of the axes at the heights of their ends, never overlapping."""
+    """Label curves right of the axes, at the height of their ends, without overlap."""
     low, high = ax.get_ylim()
     apart = (high - low) * 2.4 * LABEL_SIZE / (72 * size_of(ax)[1])
     ends = []
@@ -186,8 +188,8 @@ def label_ends(ax: Axes, curves: Sequence[tuple[Line2D, str]]) -> None:
         label(ax, name, 1, height, xycoords=ax.get_yaxis_transform())
 
 
-def plain(text: object) -> str:
-    """Return a text with escapes for what the font has no glyph for."""
+def escape_text(text: object) -> str:
+    """Return a text with escapes for characters that the font lacks."""
     font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties()))
     letters = []
     for letter in str(text):
@@ -197,19 +199,19 @@ def plain(text: object) -> str:
     return "".join(letters)
 
 
-def wrapped(text: object, width: int = NAME_WIDTH) -> str:
-    """Return a text in lines that fit, broken behind underscores where possible."""
-    lines = textwrap.wrap(plain(text).replace("_", "_ "), width)
+def wrap_text(text: object, width: int = NAME_WIDTH) -> str:
+    """Return a text in lines of `width`, broken after underscores if possible."""
+    lines = textwrap.wrap(escape_text(text).replace("_", "_ "), width)
     return "\n".join(lines).replace("_ ", "_")
 
 
-def of_part(part: str, title: str) -> str:
-    """Return a title behind the part of the reward that it is about, if any."""
+def prefix_part(part: str, title: str) -> str:
+    """Return a title after the name of the part of the reward, if it has one."""
     return f"'{part}': {title}" if part else title
 
 
 def share_text(share: float) -> str:
-    """Return a share as a title says it: 100 % is all of it.
+    """Return a share as percent; only a share of 1 is written as 100 %.
 
     >>> share_text(0.03), share_text(0.999), share_text(1.0)
     ('3 %', 'over 99 %', '100 %')
@@ -220,7 +222,7 @@ def share_text(share: float) -> str:
 
 
 def from_to(before: float, after: float) -> str:
-    """Say how a figure moves, with enough digits to show a difference.
+    """Describe the change of a figure, with enough digits to show a difference.
 
     >>> from_to(0.171, 0.54), from_to(2.001, 2.0)
     ('rises from 0.17 to 0.54', 'falls from 2.001 to 2')
@@ -234,6 +236,6 @@ def from_to(before: float, after: float) -> str:
     return f"stays at {first}"
 
 
-def too_far(low: float, high: float) -> bool:
-    """Return whether an axis cannot reach from the one to the other."""
+def is_too_wide(low: float, high: float) -> bool:
+    """Return whether no axis can span `low` to `high`."""
     return not high / WIDEST - low / WIDEST < 1

@@ -1,4 +1,4 @@
-"""Curves: a forecast over its steps, rewards over steps, a judge's calibration."""
+"""Plots of a forecast, of rewards over steps, and of a judge's calibration."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from rewardkit.notebook.plots import canvas
 
 TITLES = {"task": "the task", "reward": "the reward", "characters": "the length"}
 POINTS_APART = 5
-"""Steps between the points of a forecast that are drawn."""
+"""Steps between the drawn points of a forecast."""
 MOST_STEPS_DRAWN = 300
-"""Points over steps that are drawn. Our choice: about three pixels each."""
+"""Most points drawn over steps. Our choice: about three pixels each."""
 
 
 def forecast_curves(
@@ -33,12 +33,12 @@ def forecast_curves(
     actual: pd.DataFrame | None = None,
     axes: Any = None,
 ) -> list[Axes]:
-    """Draw a small plot a figure: what learners of both paces do of it, with bands.
+    """Draw a small plot for each figure of a forecast: both paces, with bands.
 
-    The task, the reward, each component, the length and the shares of kinds that grow;
-    or the `figures` that are named. `actual` is the log of a real training, which is
-    drawn over the forecast: a column "step", and columns named as figures. InputError:
-    no such figure.
+    By default these are the task, the reward, each component, the length and the shares
+    of growing kinds; `figures` names others. `actual` is the log of a real training,
+    drawn over the forecast: a column "step", and columns named as the figures.
+    InputError: no such figure.
     """
     names = list(dict.fromkeys(figure for _, figure in forecast.curves))
     for name in figures or ():
@@ -69,10 +69,8 @@ def _draw_figure(
     for nth, pace in enumerate(PACES):
         curve = forecast.curves[pace, name]
         steps = np.arange(len(curve.middle))[::POINTS_APART]
-        low, middle, high = (
-            values[steps] for values in (curve.low, curve.middle, curve.high)
-        )
-        lines.append(canvas.curve(ax, steps, middle, pace, (low, high), nth=nth))
+        band = (curve.low[steps], curve.high[steps])
+        lines.append(canvas.curve(ax, steps, curve.middle[steps], pace, band, nth=nth))
         ends.append(curve.end)
     if actual is not None and name in actual:
         means = smooth(actual[name].to_numpy(dtype=float))
@@ -80,10 +78,10 @@ def _draw_figure(
         lines.append((line, "training"))
     canvas.label_ends(ax, lines)
     subject = TITLES.get(name, called(name))
-    numbers = [forecast.curves["gentle", name].start, *ends]
-    start, *goes = map(rounded, numbers)
-    title = f"{subject}: {start} to {' or '.join(dict.fromkeys(goes))}"
-    return canvas.finished(ax, title, x="step", y="mean")
+    start = rounded(forecast.curves["gentle", name].start)
+    distinct_ends = dict.fromkeys(map(rounded, ends))
+    title = f"{subject}: {start} to {' or '.join(distinct_ends)}"
+    return canvas.finish_axes(ax, title, x="step", y="mean")
 
 
 # --- over steps
@@ -96,16 +94,16 @@ def over_steps(
     window: int = 1,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw mean, median and quantile bands at each step; of parts the means.
+    """Draw mean, median and quantile bands over steps; with several parts, only means.
 
-    Each point is of the last `window` steps together; of a long run there are at most
-    `MOST_STEPS_DRAWN`, which share the steps.
+    A point pools the last `window` steps. A long run is pooled further, to at most
+    `MOST_STEPS_DRAWN` points.
     """
     return _draw_steps(*_points_over_steps(diagnosis, window), figure, ax)
 
 
 def all_over_steps(diagnosis: Diagnosis, *, window: int = 1) -> list[Axes]:
-    """Draw `over_steps` of the reward and of each component; without steps nothing."""
+    """Draw `over_steps` of the reward and each component; nothing without steps."""
     table, window = _points_over_steps(diagnosis, window)
     if table.empty:
         return []
@@ -114,7 +112,7 @@ def all_over_steps(diagnosis: Diagnosis, *, window: int = 1) -> list[Axes]:
 
 
 def _points_over_steps(diagnosis: Diagnosis, window: int) -> tuple[pd.DataFrame, int]:
-    """Return what `over_steps` draws, and how many steps are in a point."""
+    """Return the points that `over_steps` draws, and the number of steps in each."""
     count = 0
     if diagnosis.scores.has_steps:
         count = diagnosis.scores.table["step"].nunique()
@@ -134,7 +132,7 @@ def _draw_steps(
     parts = {"": table}
     if "part" in table:
         parts = {f" of {part}": rows for part, rows in table.groupby("part")}
-    # one part has two bands, two have one each, and more have none
+    # two bands for one part, one band each for two parts, none for more
     quantiles = (("p25", "p75"), ("p5", "p95"))[: max(0, 3 - len(parts))]
     lines = []
     for nth, (part, rows) in enumerate(parts.items()):
@@ -150,11 +148,11 @@ def _draw_steps(
     wide = "5 to 95 %, " if len(parts) == 1 else ""
     axis += f" (bands: {wide}25 to 75 % of completions)"
     title = _describe_move(subject, parts)
-    return canvas.finished(ax, title, x=axis, y=canvas.wrapped(figure))
+    return canvas.finish_axes(ax, title, x=axis, y=canvas.wrap_text(figure))
 
 
 def _describe_move(subject: str, parts: dict[str, pd.DataFrame]) -> str:
-    """Say how the mean of the part that moves most goes from first to last step."""
+    """Describe the change of the mean over all steps, of the part that moves most."""
     ends = {}
     for part, rows in parts.items():
         scored = rows.dropna(subset="mean")
@@ -172,7 +170,10 @@ def _describe_move(subject: str, parts: dict[str, pd.DataFrame]) -> str:
 
 
 def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
-    """Draw the mean label of each level with its interval; the line is its score."""
+    """Draw the mean label of each level with its interval, and the line label = score.
+
+    The x axis is the score of the level.
+    """
     ax = canvas.axes_for(ax, width=6.4, height=3.6)
     levels = report.calibration
     if not levels:
@@ -185,7 +186,7 @@ def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
     canvas.label(ax, "label = score", 1, 1, (6, 0), color=canvas.MUTED)
     ax.vlines(scores, low, high, color=canvas.BLUE, linewidth=2)
     ax.plot(scores, means, "o", color=canvas.BLUE, markersize=7)
-    names = [f"{canvas.wrapped(row['level'], 14)}\nn = {row['n']}" for row in levels]
+    names = [f"{canvas.wrap_text(row['level'], 14)}\nn = {row['n']}" for row in levels]
     ax.set_xticks(scores, names)
     ax.set_xlim(-0.12, 1.12)
     ax.set_ylim(-0.05, 1.05)
@@ -195,6 +196,6 @@ def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
         worst = levels[int(off.argmax())]
         label = f"{worst['value']:.2g}, not {worst['score']:.2g}"
         title = f"cases called '{worst['level']}' have label {label}"
-    title = canvas.of_part(report.judge, title)
+    title = canvas.prefix_part(report.judge, title)
     x, y = "level, at its score", "mean label (95 % interval)"
-    return canvas.finished(ax, title, x=x, y=y)
+    return canvas.finish_axes(ax, title, x=x, y=y)

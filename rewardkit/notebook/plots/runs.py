@@ -1,4 +1,4 @@
-"""Plots of runs: what a monitor's figures do over the steps."""
+"""Plots of runs: a monitor's figures over the steps."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rewardkit.monitoring.windows import WindowFigure
 from rewardkit.notebook.plots import canvas
 
 BAND_ERRORS = 2
-"""Standard errors on each side of a mean, about 95 %."""
+"""Half-width of a band in standard errors, about 95 %."""
 
 
 def monitor(monitor: Monitor, *, axes: Any = None) -> list[Axes]:
-    """Draw a small plot a figure: its mean by window of steps, with bands.
+    """Draw a small plot for each figure: its mean by window of steps, with bands.
 
-    The reward, the task, each paid component, groups without a signal and the length.
-    Bands are 2 standard errors over groups on each side; a dotted line stands at each
-    step since when an alarm holds. Windows without a value are gaps.
+    The figures are the reward, the task, each paid component, groups without a signal
+    and the length. Bands are 2 standard errors over groups on each side. A dotted line
+    marks the first step of each alarm. Windows without a value are gaps.
     """
     panels = []
     for timeline in monitor.timelines:
@@ -44,7 +44,7 @@ def monitor(monitor: Monitor, *, axes: Any = None) -> list[Axes]:
 
 
 def _list_figures(timeline: Timeline) -> dict[str, WindowFigure]:
-    """Return the figures that are drawn, by what a title calls them."""
+    """Return the figures to draw, by their names in titles."""
     figures = {"the reward": timeline.figures["reward"]}
     if timeline.task_figure is not None:
         figures[f"the task ({timeline.task_name})"] = timeline.task_figure
@@ -57,7 +57,7 @@ def _list_figures(timeline: Timeline) -> dict[str, WindowFigure]:
 
 
 def _draw_figure(ax: Axes, timeline: Timeline, name: str, figure: WindowFigure) -> None:
-    subject = canvas.of_part(timeline.view.part, name)
+    subject = canvas.prefix_part(timeline.view.part, name)
     means = figure.means
     if np.isnan(means).all():
         canvas.put_words(ax, "no value at any step", subject)
@@ -68,4 +68,4 @@ def _draw_figure(ax: Axes, timeline: Timeline, name: str, figure: WindowFigure) 
     ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     start, end = map(short_number, figure.ends)
     title = f"{subject}: {start} to {end}"
-    canvas.finished(ax, title, x="step", y="mean")
+    canvas.finish_axes(ax, title, x="step", y="mean")

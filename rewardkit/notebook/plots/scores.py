@@ -1,6 +1,7 @@
-"""Scores: how they and rewards are spread, and what each component holds.
+"""Plots of the distribution of scores and rewards, and of effective weights.
 
-Few values are atoms, many are a histogram beside the values that recur.
+A few distinct values are drawn as bars (atoms), many as a histogram with separate bars
+for values that recur.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from rewardkit.notebook.plots import canvas
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.scores import Scores
 
-FEW_ATOMS = 12  # up to here every value gets a bar of its own,
-MOST_ATOMS = 150  # up to here where bars can be told apart:
-FINEST_GAP = 1 / 200  # the smallest gap, a share of the axis, at which they can
-RECURS = 0.05  # share from which a value has a bar of its own: our choice
-TITLE_SHARE = 0.2  # share from which the most frequent value is the title: our choice
-NARROW = 0.05  # share of the declared range that is shown by itself: our choice
+FEW_ATOMS = 12  # distinct values up to which each has its own bar
+MOST_ATOMS = 150  # the same, if all gaps are at least FINEST_GAP
+FINEST_GAP = 1 / 200  # least gap between visible bars, as a share of the axis
+RECURS = 0.05  # share of rows from which a value has its own bar: our choice
+TITLE_SHARE = 0.2  # share of rows from which the mode is the title: our choice
+NARROW = 0.05  # share of the declared range below which the axis zooms in: our choice
 
 
 def distribution(
@@ -37,12 +38,12 @@ def distribution(
     span: tuple[float, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a histogram of values over `span`; NaN and infinity are counted.
+    """Draw a histogram of values over `span`; NaN and infinity are counted in words.
 
-    Where they take a small part of the span, only that is shown, and the span is told
-    below. Distinct ones that can be told apart are shown as the atoms they are, and
-    among more those that recur have bars of their own: no bin smears them. The title is
-    `name` and what they `verb`.
+    If the values cover a small part of the span, only that part is shown, and the axis
+    label names the span. A few distinct values are drawn as bars; among many, values
+    that recur have their own bars, so that no bin hides them. The title is `name`, then
+    a sentence with `verb`.
     """
     ax = canvas.axes_for(ax)
     finite = values[np.isfinite(values)]
@@ -56,7 +57,7 @@ def distribution(
         return canvas.put_words(ax, words, name)
     low = float(finite.min())
     high = float(finite.max())
-    if canvas.too_far(low, high):
+    if canvas.is_too_wide(low, high):
         words = f"from {number_range(low, high)}: too far apart for a scale"
         return canvas.put_words(ax, words, name)
     start = low
@@ -85,11 +86,11 @@ def distribution(
         title = f"{name}: {title}"
     if others:
         title = f"{title} ({others})"
-    return canvas.finished(ax, title, x=label, y="completions")
+    return canvas.finish_axes(ax, title, x=label, y="completions")
 
 
 def _count_others(values: Floats) -> str:
-    """Count what is not scored or infinite, in words; "" where nothing is."""
+    """Count missing and infinite values, in words; "" without any."""
     counts = []
     if missing := np.isnan(values).sum():
         counts.append(f"{missing:,} not scored")
@@ -101,9 +102,10 @@ def _count_others(values: Floats) -> str:
 def _draw_bars(
     ax: Axes, values: Floats, atoms: Floats, counts: Codes, reach: float
 ) -> None:
-    """Draw a bar for each value that stands apart or recurs, bins for the others.
+    """Draw a bar for each value that is separate or recurs, bins for the others.
 
-    `atoms` are the distinct values, rounded, and `counts` how often each occurs.
+    `atoms` are the distinct values, rounded, `counts` their frequencies, and `reach` is
+    the width of the axis.
     """
     gap = float(np.diff(atoms, append=np.inf).min())
     are_apart = gap >= FINEST_GAP * (values.max() - values.min())
@@ -122,7 +124,7 @@ def _draw_bars(
 
 
 def _write_shares(ax: Axes, atoms: Floats, counts: Codes, total: int) -> None:
-    """Write shares at the top of bars, but not beside that of a more frequent value."""
+    """Write shares above bars, except too close to that of a more frequent value."""
     ax.set_ylim(0, 1.15 * float(ax.dataLim.y1))
     apart = 0.45 * np.ptp(ax.get_xlim()) / canvas.size_of(ax)[0]
     order = np.argsort(-counts, kind="stable")
@@ -136,7 +138,10 @@ def _write_shares(ax: Axes, atoms: Floats, counts: Codes, total: int) -> None:
 def _describe_values(
     values: Floats, mode: float, most: int, verb: str, of_finite: str
 ) -> str:
-    """Say which value `most` have, the `mode`, or where half of them lie."""
+    """Say how many values are the `mode`, or the range of the middle half.
+
+    `most` is the frequency of the mode.
+    """
     if len(values) == 1:
         return f"one completion {verb}s {short_number(mode)}"
     share = most / len(values)
@@ -154,14 +159,14 @@ def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
         label = "reward in the log"
     elif scores.reward.name != "reward":
         label = f"reward of {scores.reward.name}"
-    label = canvas.wrapped(label, 60)
+    label = canvas.wrap_text(label, 60)
     return distribution(scores.rewards, label=label, verb="earn", ax=ax)
 
 
 # --- components
 
 SAME_SHARE = 0.05
-"""Difference up to which a component holds what its weight says. Our choice."""
+"""Largest difference between equal shares of weight and advantage. Our choice."""
 
 
 def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes]:
@@ -184,9 +189,9 @@ def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes
 
 
 def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
-    """Draw each component's share of the weight above that of the squared advantage.
+    """Draw each component's share of the weight and of the squared advantage.
 
-    Components of weight 0 are left out beside others: they are recorded, not paid.
+    Components of weight 0, which are only recorded, are left out if there are others.
     """
     names = [name for name in view.names if view.components[name].weight]
     names = names or list(view.names)
@@ -212,7 +217,7 @@ def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
     axis = "share of the weight, and of the squared advantage"
     if len(names) < len(view.names):
         axis += f" ({len(view.names) - len(names)} of weight 0 not shown)"
-    return canvas.finished(ax, canvas.of_part(view.part, title), x=axis)
+    return canvas.finish_axes(ax, canvas.prefix_part(view.part, title), x=axis)
 
 
 def all_effective_weights(diagnosis: Diagnosis) -> list[Axes]:
@@ -223,7 +228,7 @@ def all_effective_weights(diagnosis: Diagnosis) -> list[Axes]:
 def _draw_share_bars(
     ax: Axes, names: Sequence[str], weights: Floats, effective: Floats
 ) -> None:
-    """Draw two bars a name with their shares at the tip, the first in words."""
+    """Draw two bars per component with their shares, and label the first in words."""
     bars = (
         (weights, "of the weight", canvas.GREY, -0.19),
         (effective, "of the advantage", canvas.BLUE, 0.19),
@@ -239,7 +244,7 @@ def _draw_share_bars(
             if at == first:
                 text = f"{text} {words}"
             canvas.label(ax, text, max(widths[at], 0.0), y)
-    ax.set_yticks(np.arange(len(names)), [canvas.wrapped(name, 36) for name in names])
+    ax.set_yticks(np.arange(len(names)), [canvas.wrap_text(name, 36) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xticks([])
     ax.set_xlim(float(np.nanmin([*weights, *effective], initial=0.0)), 1.0)

@@ -1,4 +1,4 @@
-"""Bench: what the tabs of a workbench share, and how they hear of a change."""
+"""Bench: the state that the tabs of a workbench share and observe."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from rewardkit.scoring.scores import Scores
 from rewardkit.suspects.patched import judge_rightness, read_label
 
 CASE_FILE = "cases.jsonl"
-"""Case file where none was given."""
+"""Default case file."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """What Browse shows: a row of the rollouts, or a completion with its columns.
+    """The content of Browse: a row of the rollouts, or a completion with its columns.
 
-    `case` is what is proposed to expect of it.
+    `case` has proposed expectations for it.
     """
 
     row: int | None = None
@@ -54,13 +54,13 @@ class Opened:
 
 
 class Bench(traitlets.HasTraits):
-    """The scores at the start, the variant of now, what is open, and the cases.
+    """The initial scores, the current variant, the open completion, and the cases.
 
-    Observe `variant`, `revised` (rows were scored), `opened`, `asked_for` (by another
-    tab than Browse), `cases_written`, `probed` and `diagnosed` (a result, and what was
-    `now`); what hangs on the variant is computed when it is asked for. `undone` are the
-    variants before. What a person does in the page comes as a command, such as ["open",
-    12], to one of `commands`.
+    Tabs observe `variant`, `revised` (counts scorings of missing rows), `opened`,
+    `browse_requests` (counts completions that other tabs opened), `cases_written`,
+    `probed` and `diagnosed` (a result, and `now` of its settings). Values that depend
+    on the variant are computed on first use. `past_variants` is the stack for Undo. An
+    action in the page arrives as a command, such as ["open", 12], for `commands`.
     """
 
     variant = traitlets.Any()
@@ -69,7 +69,7 @@ class Bench(traitlets.HasTraits):
     diagnosed = traitlets.Any()
     cases_written = traitlets.Int()
     revised = traitlets.Int()
-    asked_for = traitlets.Int()
+    browse_requests = traitlets.Int()
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Bench(traitlets.HasTraits):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self.scored = start  # the scores that everything starts from
+        self.scored = start  # the initial scores
         self.label = label
         self.timeout = timeout
         self.seed = seed
@@ -92,14 +92,14 @@ class Bench(traitlets.HasTraits):
             self.cases_path = str(cases)
         elif cases is not None:
             self.listed_cases = tuple(cases_of(cases))
-        self.flagged: list[int] = []  # rows, in the order in which they were flagged
-        self.undone: list[Variant] = []
+        self.flagged: list[int] = []  # rows, in the order of flagging
+        self.past_variants: list[Variant] = []
         self.commands: dict[str, Callable[..., Any]] = {}
-        # pictures of scores, by component
-        self.drawn: dict[Scores, Record] = {}
+        # scores -> sparkline of each component
+        self.sparks: dict[Scores, Record] = {}
         self._last_command = 0
         self._right: tuple[Floats, str] | None = None
-        self._computed: Record = {}  # under the variant of now, by name
+        self._computed: Record = {}  # values for the current variant, by name
         self._gated: dict[Any, tuple[Scores, dict[str, int]]] = {}
         self._views: dict[Any, tuple[View, ...]] = {}
         self.start = self.variant = Variant.of(start, Training.of(training))
@@ -108,7 +108,7 @@ class Bench(traitlets.HasTraits):
 
     @property
     def now(self) -> tuple[Variant, int]:
-        """Return the settings that a result which takes a while is of."""
+        """Return the current settings, to which a slow result is compared later."""
         return self.variant, self.revised
 
     def options(self, variant: Variant) -> Record:
@@ -116,9 +116,10 @@ class Bench(traitlets.HasTraits):
         return {"training": variant.training, "label": self.label, "seed": self.seed}
 
     def gated(self, variant: Variant) -> tuple[Scores, dict[str, int]]:
-        """Return the scores under a variant's gates, and what must be scored first.
+        """Return the scores under a variant's gates, and the counts of unscored rows.
 
-        The last few are kept, as a slider comes back to them; nothing is scored.
+        Counts are by component. Nothing is scored here. The last few results are
+        cached, as a slider often returns to a position.
         """
         base = variant.base
         moved = variant.moved
@@ -142,24 +143,24 @@ class Bench(traitlets.HasTraits):
         return tuple(view.under(variant.at_step(view.reward)) for view in views)
 
     def obey(self, verb: str, *arguments: Any) -> None:
-        """Do what a person does in the page; unknown commands are of an older page."""
+        """Run a command of the page; an unknown one, of an older page, is ignored."""
         if verb in self.commands:
             self.commands[verb](*arguments)
 
     def receive(self, text: str) -> None:
-        """Obey what the page sent, each command once: the page repeats its last few."""
+        """Run new commands of the page, which sends its last few again each time."""
         for number, command in json.loads(text or "[]"):
             if number > self._last_command:
                 self._last_command = number
                 self.obey(*command)
 
     def forget(self, _: Any = None) -> None:
-        """Compute anew what hangs on the variant and on the file of the cases."""
+        """Drop the values computed for the variant and the case file."""
         self._computed = {}
 
     def _compute(self, name: str, make: Callable[[], T]) -> T:
-        """Return what was computed under the variant of now, or compute it."""
-        computed = self._computed  # a thread may still compute for the variant before
+        """Return the value `name` for the current variant; compute it on first use."""
+        computed = self._computed  # a thread may still compute for an earlier variant
         if name not in computed:
             computed[name] = make()
         value: T = computed[name]
@@ -188,10 +189,10 @@ class Bench(traitlets.HasTraits):
 
     @property
     def checked(self) -> CheckResult | None:
-        """Return the check of the variant against the cases of now; None without cases.
+        """Check the variant against the current cases; None without cases.
 
-        What they expect of components that it does not have is left out, and counted.
-        InputError or OSError: they cannot be read, or not be held to this reward.
+        Expectations for components that it lacks are left out, and counted. InputError
+        or OSError: the cases cannot be read, or do not fit this reward.
         """
         return self._compute("checked", self._check)
 
@@ -199,16 +200,16 @@ class Bench(traitlets.HasTraits):
         cases = self.cases()
         if not cases:
             return None
-        ignored = components_of(cases)  # by a reward that has no such component
+        ignored = components_of(cases)  # the reward may lack some of them
         step = self.variant.step
         reward = self.reward if step is None else self.reward.at(step)
         return check(reward, cases, ignore=ignored, timeout=self.timeout)
 
     def keep(self) -> Run:
-        """Keep the reward as it stands, with its schedules, and its scores.
+        """Keep the current reward, with its schedules, and its scores as a run.
 
         Raises:
-            RolloutsError: The folder runs cannot be written.
+            RolloutsError: The folder ``runs`` cannot be written.
         """
         scores, _ = self.gated(self.variant)
         run = keep(scores.under(self.variant.combined(scores.reward)))
@@ -217,14 +218,14 @@ class Bench(traitlets.HasTraits):
             run.version.note_figures({"cases": counts})
         return run
 
-    def go(self, variant: Variant, *, undone: bool = False) -> None:
-        """Go over to a variant; `undone`: it is one from before."""
-        if variant != self.variant and not undone:
-            self.undone.append(self.variant)
+    def go(self, variant: Variant, *, can_undo: bool = True) -> None:
+        """Switch to a variant; `can_undo`: Undo returns to the variant before."""
+        if variant != self.variant and can_undo:
+            self.past_variants.append(self.variant)
         self.variant = variant
 
     def apply(self, change: Change, part: str, description: str) -> str:
-        """Make a change of the reward as it stands; return what was done, in words.
+        """Apply a change to the current reward; return a sentence about its effect.
 
         Errors as in `Suggestion.apply`.
         """
@@ -239,12 +240,12 @@ class Bench(traitlets.HasTraits):
         )
 
     def open(self, opened: Opened) -> None:
-        """Open something for another tab than Browse, and turn to Browse."""
+        """Open a completion from another tab, and switch to Browse."""
         self.opened = opened
-        self.asked_for += 1
+        self.browse_requests += 1
 
     def flag(self) -> None:
-        """Mark the row that is open, or take its mark away."""
+        """Flag the open row, or remove its flag."""
         row = self.opened.row if self.opened is not None else None
         if row is not None:
             if row in self.flagged:
@@ -253,7 +254,10 @@ class Bench(traitlets.HasTraits):
                 self.flagged.append(row)
 
     def score_missing(self) -> None:
-        """Score the rows that the variant's gates let in. Errors as in `whatif`."""
+        """Score the unscored rows that the variant's gates let in.
+
+        Errors as in `whatif`.
+        """
         base = self.variant.base
         moved = self.variant.moved
         scores, _ = with_gates(base, moved, run=True)
@@ -269,18 +273,18 @@ class Bench(traitlets.HasTraits):
 
     @property
     def right(self) -> tuple[Floats, str]:
-        """Return which rows are right: 1, 0 or NaN where unknown, (rows,), and by what.
+        """Return which rows are right, (rows,): 1, 0 or NaN if unknown, and the source.
 
-        By the label where there is one, else by the answer, else by full marks, as in
-        `suspect`. It does not move with the weights.
+        The source is the label if there is one, else the answer, else full marks, as in
+        `suspect`. It does not depend on the weights.
         """
-        return self._right or self.keep_right()
+        return self._right or self.cache_right()
 
     @property
     def middle(self) -> float:
         """Return the reward halfway between the medians of wrong and right rows.
 
-        NaN where there are no right or no wrong ones, so that nothing is paid or
+        NaN without right rows, or without wrong rows: then no row counts as paid or
         unpaid.
         """
         right = self.right[0]
@@ -291,8 +295,8 @@ class Bench(traitlets.HasTraits):
             medians.append(float(np.median(judged)) if len(judged) else np.nan)
         return sum(medians) / 2
 
-    def keep_right(self) -> tuple[Floats, str]:
-        """Find which rows are right and keep it, before Browse asks for it."""
+    def cache_right(self) -> tuple[Floats, str]:
+        """Find which rows are right, and cache it for Browse."""
         self._right = self._find_right()
         return self._right
 
@@ -313,7 +317,7 @@ class Bench(traitlets.HasTraits):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return a low and a high reward, between which siblings are drawn."""
+        """Return the 1 % and 99 % quantiles of rewards, the scale to draw siblings."""
         return self._compute("ends", self._find_ends)
 
     def _find_ends(self) -> tuple[float, float]:
@@ -325,7 +329,7 @@ class Bench(traitlets.HasTraits):
         return float(low), float(high)
 
     def siblings(self, row: int) -> Codes:
-        """Return the rows of the group that a row belongs to, itself among them."""
+        """Return the rows of a row's group, including itself."""
         return self.rows_of_group[int(self.scored.groups[row])]
 
     @cached_property
@@ -336,16 +340,16 @@ class Bench(traitlets.HasTraits):
 
     @property
     def missing_cases(self) -> str:
-        """Say that the file of the cases is not there; "" where none is missing."""
+        """Say that the case file does not exist; "" if it does, or none was named."""
         path = Path(self.cases_path)
         if not self.cases_path or path.exists():
             return ""
-        beside = sorted(file.name for file in path.parent.glob(f"*{path.suffix}"))
-        near = did_you_mean(path.name, beside) or "."
+        neighbours = sorted(file.name for file in path.parent.glob(f"*{path.suffix}"))
+        near = did_you_mean(path.name, neighbours) or "."
         return f"There is no file {self.cases_path!r} yet; Browse makes it{near}"
 
     def cases(self) -> list[Case]:
-        """Return the cases that were given and those of the file, read anew.
+        """Return the listed cases and those of the case file, which is read again.
 
         Raises:
             CasesError: the file cannot be read.
@@ -355,10 +359,10 @@ class Bench(traitlets.HasTraits):
         return list(self.listed_cases)
 
     def write_case(self, case: Plain, path: str) -> str:
-        """Add a case to a file, which is the case file from then on.
+        """Add a case to a file, which becomes the case file.
 
         Returns:
-            What became of it, in a sentence.
+            A sentence about the result.
 
         Raises:
             InputError: the file cannot be written; then nothing is changed.
@@ -381,7 +385,7 @@ class Bench(traitlets.HasTraits):
         return f"Saved as {last.name!r} in {path}{note}."
 
     def update_cases(self, updates: Sequence[Update]) -> None:
-        """Write what a person accepted to the case file.
+        """Write accepted updates to the case file.
 
         Raises:
             InputError: the file cannot be written; then nothing is changed.
@@ -395,11 +399,11 @@ class Bench(traitlets.HasTraits):
 
 
 VARIANTS_REMEMBERED = 8
-"""Variants of gates whose tables are kept: a person compares a few. Our choice."""
+"""Values in a cache of `remember`. Our choice: a person compares a few variants."""
 
 
 def remember(memory: dict[Any, T], key: Any, make: Callable[[], T]) -> T:
-    """Return the value of a key, or make it; the memory has those of the last few."""
+    """Return the value of a key, or make it; `memory` caches the last few."""
     if key not in memory:
         while len(memory) >= VARIANTS_REMEMBERED:
             memory.pop(next(iter(memory)))

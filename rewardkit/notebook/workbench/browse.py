@@ -38,7 +38,7 @@ LIMITED = {
     WRONG_BUT_PAID: "; wrong, and paid {} or more (another limit: from)",
     RIGHT_BUT_UNPAID: "; right, and paid {} or less (another limit: to)",
 }
-"""Kind of a filter with a limit of its own -> how that is told."""
+"""Kind of a filter with a default limit -> the words that name the limit."""
 FILTER_KINDS = {
     "all": "all completions",
     "highest": "highest rewards, diverse",
@@ -62,13 +62,13 @@ ROW_ORDERS = (
 
 @dataclass(frozen=True)
 class Filter:
-    """What a person asks to see.
+    """The settings of the filter.
 
-    `component` is that of `low` and `high`, "" for the reward, and of the kinds that
-    say why there is no score, "" for any. Infinite limits leave out nothing, others
-    what is missing. Of what is wrong but paid `low` says from which reward on it is, of
-    what is right but unpaid `high` up to which. `text` is looked for in the completion,
-    in any case; `column` must say `value`.
+    `low` and `high` limit the score of `component`, or the reward if it is "". Infinite
+    limits pass all rows; finite limits drop missing scores. For kinds that say why a
+    score is missing, `component` "" means any component. `low` is also the least reward
+    of "wrong but paid", and `high` the largest of "right but unpaid". `text` is
+    searched in completions, ignoring case. `column` must have the text `value`.
     """
 
     kind: str = "all"
@@ -83,13 +83,13 @@ class Filter:
 
 @dataclass(eq=False)
 class Sieve:
-    """The rows of a bench; what does not move with the weights is computed once."""
+    """A filter of a bench's rows; data that no weight changes is computed once."""
 
     bench: Bench
 
     def rows(self, wanted: Filter) -> Codes:
         """Return the rows that pass a filter, in its order."""
-        mask = self._of_kind(wanted)
+        mask = self._mask_kind(wanted)
         scores = self.bench.scores
         values = self.bench.figures.rewards
         if wanted.component:
@@ -106,17 +106,17 @@ class Sieve:
         return rows[np.argsort(self._keys(wanted.order, rows), kind="stable")]
 
     def limit(self, wanted: Filter) -> float:
-        """Return the reward from which wrong completions are paid, or right ones not.
+        """Return the reward that separates paid from unpaid completions.
 
-        The one that is asked for, else half way between right and wrong ones.
+        That is the limit in the filter, else the middle between right and wrong rows.
         """
         limit = wanted.low if wanted.kind == WRONG_BUT_PAID else wanted.high
         if math.isinf(limit) or wanted.component:
             return self.bench.middle
         return limit
 
-    def _of_kind(self, wanted: Filter) -> Mask:
-        """Return a new mask of the rows of the kind that is wanted."""
+    def _mask_kind(self, wanted: Filter) -> Mask:
+        """Return a new mask of the rows of the filter's kind, (rows,)."""
         bench = self.bench
         kind = wanted.kind
         rewards = bench.figures.rewards
@@ -129,9 +129,9 @@ class Sieve:
             return np.isnan(rewards)
         mask = np.full(len(rewards), kind == "all")
         if kind in STATUSES:
-            names = (
-                [wanted.component] if wanted.component else bench.scores.reward.names
-            )
+            names = bench.scores.reward.names
+            if wanted.component:
+                names = (wanted.component,)
             for name in names:
                 mask |= bench.scores.status(name) == STATUSES.index(kind)
         elif kind == "flagged":
@@ -145,23 +145,24 @@ class Sieve:
         return mask
 
     def _find_text(self, text: str, among: Mask) -> Mask:
-        """Return which rows of `among` have a completion with the text, in any case."""
-        hits = pc.match_substring(self._folded.filter(pa.array(among)), text.casefold())
+        """Return the rows of `among` whose completion has the text, ignoring case."""
+        texts = self._folded.filter(pa.array(among))
+        hits = pc.match_substring(texts, text.casefold())
         mask = among.copy()
         mask[among] = hits.to_numpy(zero_copy_only=False)
         return mask
 
     @cached_property
     def _folded(self) -> Any:
-        """Return the completions without case in Arrow, searched in milliseconds."""
+        """Return the case-folded completions in Arrow, for a search in milliseconds."""
         texts = []
         for text in self.bench.scored.table["completion"]:
-            # Arrow takes no lone surrogates
+            # Arrow refuses lone surrogates
             texts.append(str(text).casefold().encode("utf-8", "replace").decode())
         return pa.array(texts, type=pa.large_string())
 
     def _texts_of(self, column: str) -> NDArray[np.object_]:
-        """Return the values of a column as texts; of a verdict, its level."""
+        """Return the values of a column as texts; a verdict as its level."""
         texts = []
         for value in self.bench.scored.table[column]:
             if isinstance(value, dict):
@@ -170,14 +171,14 @@ class Sieve:
         return np.array(texts, dtype=object)
 
     def columns(self) -> list[tuple[str, str]]:
-        """Return label and name of each column that rows can be filtered by."""
+        """Return label and name of each column for the filter."""
         scored = self.bench.scored
         columns = [(str(name), str(name)) for name in scored.rollouts.table.columns]
-        for before, group in (("level", "verdict"), ("why no score", "error")):
+        for label, prefix in (("level", "verdict"), ("why no score", "error")):
             for component in scored.reward.names:
-                name = f"{group}/{component}"
+                name = f"{prefix}/{component}"
                 if name in scored.table and scored.table[name].notna().any():
-                    columns.append((f"{before} of {component}", name))
+                    columns.append((f"{label} of {component}", name))
         return columns
 
     def choices(self, column: str) -> list[str]:
@@ -185,7 +186,7 @@ class Sieve:
         return [text for text, _ in Counter(self._texts_of(column)).most_common()]
 
     def _keys(self, order: str, rows: Codes) -> Floats:
-        """Return the sort key of each row, lowest first; missing ones are last."""
+        """Return the sort key of each row, ascending; missing values are last."""
         figures = self.bench.figures
         if order == "log":
             return np.array(rows, dtype=np.float64)
@@ -205,9 +206,9 @@ class Sieve:
         return np.array([len(text) for text in completions], dtype=float)
 
 
-LISTED_AT_A_TIME = 60  # completions; only what is in sight is rendered
-MOST_CHOICES = 500  # values of a column that can be chosen
-LONGEST_CHOICE = 60  # characters of a value that can be chosen
+LISTED_AT_A_TIME = 60  # completions on a page of the list
+MOST_CHOICES = 500  # values of a column to choose from
+LONGEST_CHOICE = 60  # characters of such a value
 NO_COMPLETION = "No completion is like this: change or clear the filters"
 RIGHT_IS_UNKNOWN = (
     "No completion: what is right and what is wrong is not known here; give label= the "
@@ -216,7 +217,7 @@ RIGHT_IS_UNKNOWN = (
 
 
 class Browse(Panel):
-    """A list of completions, and beside it the open one with its siblings.
+    """The tab with a list of completions, and the open one with its siblings.
 
     `choices` are the values of the filter's column.
     """
@@ -230,15 +231,15 @@ class Browse(Panel):
         self._is_blank = False
         self.rows = np.zeros(0, dtype=np.intp)
         self._page = self._place = 0
-        self._listed: Any = None  # page and variant of the list that is in sight
+        self._listed: Any = None  # page and variant of the rendered list
         self.count = Message()
         self.filters = html("rewardkit-filters")
         self.list = html("rewardkit-list")
         self.page = html("rewardkit-page")
         self.form = CaseForm(bench)
         reader = stack(self.form.widget, self.page, mark="rk-bench-reader")
-        beside = stack(self.count.widget, self.list, mark="rk-bench-left")
-        split = row(beside, reader, mark="rk-bench-split")
+        left = stack(self.count.widget, self.list, mark="rk-bench-left")
+        split = row(left, reader, mark="rk-bench-split")
         self.widget = stack(self.filters, split, mark="rewardkit-browse")
         bench.commands |= {
             "ask": self.ask,
@@ -254,7 +255,10 @@ class Browse(Panel):
     # --- the filter
 
     def ask(self, name: str, value: Any) -> None:
-        """Filter by what a control says; an empty limit is none, a value is a place."""
+        """Set one setting of the filter from a control of the page.
+
+        An empty limit (None) removes the limit. "value" comes as an index of `choices`.
+        """
         if name == "column":
             self.choices = self.sieve.choices(value) if value else [""]
             first = self.choices[0] if self.choices else ""
@@ -304,7 +308,7 @@ class Browse(Panel):
         self._stale = False
         self._find()
         if len(self.rows):
-            self.bench.opened = Opened(int(self.rows[0]))  # which lists and draws
+            self.bench.opened = Opened(int(self.rows[0]))  # observers draw the list
         else:
             self._is_blank = True
             self._show()
@@ -315,7 +319,7 @@ class Browse(Panel):
         self._listed = None
 
     def _describe_count(self) -> str:
-        """Say how many rows pass, which of them the list shows, and by which limit."""
+        """Say how many rows pass, which of them are listed, and the default limit."""
         count = len(self.rows)
         total = len(self.bench.scored)
         kind = self.filter.kind
@@ -340,13 +344,13 @@ class Browse(Panel):
 
     @property
     def listed(self) -> list[int]:
-        """Return the rows on the page of the list that is in sight."""
+        """Return the rows on the visible page of the list."""
         first = self._page * LISTED_AT_A_TIME
         rows: list[int] = self.rows[first : first + LISTED_AT_A_TIME].tolist()
         return rows
 
     def step(self, by: int) -> None:
-        """Open the next completion of the list, or the one before."""
+        """Open the next or previous completion of the list; `by` is 1 or -1."""
         opened = self.bench.opened
         is_listed = opened is not None and opened.row in self.rows
         place = self._place
@@ -359,7 +363,7 @@ class Browse(Panel):
             self.count.tell(f"This is the {end} of {len(self.rows):,} completions.")
 
     def flag(self) -> None:
-        """Flag the completion that is open, or take its flag away."""
+        """Flag the open completion, or remove its flag."""
         self.bench.flag()
         if self.filter.kind == "flagged":
             self._find()
@@ -380,12 +384,12 @@ class Browse(Panel):
         self._show()
 
     def _show(self) -> None:
-        """Show the list at what is open, and its page; the page marks the open line."""
+        """Show the open completion, and the page of the list that contains it."""
         opened = self.bench.opened
         variant = self.bench.variant
         if opened is not None and opened.row is not None:
             places = np.flatnonzero(self.rows == opened.row)
-            if len(places):  # a row that is not listed leaves the place
+            if len(places):  # the place does not move for a row outside the list
                 self._place = int(places[0])
                 self._page = self._place // LISTED_AT_A_TIME
         if self._listed != (self._page, variant):
@@ -402,7 +406,7 @@ class Browse(Panel):
         self.form.show(opened)
 
     def show_anew(self) -> None:
-        """Show what the weights of now give."""
+        """Show the list and completion under the current weights."""
         if self._is_blank or self.bench.opened is None:
             self.search()
         else:

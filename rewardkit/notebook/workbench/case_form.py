@@ -1,4 +1,4 @@
-"""The form in Browse that makes a case of the open completion."""
+"""The form in Browse that turns the open completion into a case."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from rewardkit.scoring.expected import EXPECTED_STATUSES, ROUNDING
 from rewardkit.scoring.outcomes import STATUSES
 
 ORDER_SIDES = ("above", "below")
-"""What stands before the rollout_id of a sibling where an order is expected."""
+"""First word of an expected order, before the rollout_id of a sibling."""
 
 FOUND_ORDER = "the order that was found"
-"""Expected of a completion that a probe wrote beside a right or a wrong one."""
+"""Expectation for a pair of completions from a probe: the order in its case."""
 
 
 class CaseForm:
-    """A form with expected value, name and why of a case for the open completion.
+    """A form for expected value, name and reason of a case for the open completion.
 
-    `fields` are its fields by name; "what" is the component that it expects of.
+    `fields` has the texts of its fields by name; "what" is the component, or reward,
+    of the expectation.
     """
 
     def __init__(self, bench: Bench) -> None:
@@ -34,11 +35,12 @@ class CaseForm:
         self._completion: Opened | None = None
         self._proposed = ""
         reward = bench.scored.reward
-        self._of_siblings = {item.name for item in reward.all_components if item.group}
-        if self._of_siblings:
-            self._of_siblings.add(REWARD)
+        # they compare siblings, which a case lacks
+        self._group_names = {item.name for item in reward.all_components if item.group}
+        if self._group_names:
+            self._group_names.add(REWARD)
         names = [REWARD, *reward.names]
-        self.names = sorted(names, key=lambda name: name in self._of_siblings)
+        self.names = sorted(names, key=lambda name: name in self._group_names)
         self.fields = dict.fromkeys(("what", "expected", "name", "why", "path"), "")
         self.fields["what"] = self.names[0]
         self.message = Message()
@@ -56,22 +58,22 @@ class CaseForm:
         self.draw()
 
     def draw(self) -> None:
-        """Draw the form while it is open, below the buttons of the open completion."""
+        """Draw the form if it is open, else only the button that opens it."""
         self.message.widget.layout.display = "" if self.is_open else "none"
         can_open = self._completion is not None
         body = render("case_form", can_open, self.is_open, self.names, self.fields)
         self.form.value = body
 
     def set(self, name: str, value: str) -> None:
-        """Take over what a person wrote; another component is proposed what it gets."""
+        """Set a field; another component ("what") gets a new proposed expectation."""
         self.fields[name] = value
         if name == "what":
             self._fill()
 
     def show(self, opened: Opened | None) -> None:
-        """Take over what is open, with what it gets now as what is expected.
+        """Show the form for a completion, with its current score as the expectation.
 
-        What a person has written for it stays.
+        Text that a person has written for the same completion is kept.
         """
         if opened is self._completion:
             if self.fields["expected"] == self._proposed:
@@ -98,7 +100,7 @@ class CaseForm:
         self.draw()
 
     def _propose(self, opened: Opened, name: str) -> str:
-        """Propose what to expect of a component or the reward; with "" say why not."""
+        """Propose the expectation for a component or the reward, "" if none fits."""
         if opened.row is None:
             proposed = opened.case or {}
             if name == REWARD and "above" in proposed:
@@ -107,7 +109,7 @@ class CaseForm:
             if isinstance(value, list):
                 return f"{value[0]:g} to {value[1]:g}"
             return str(value)
-        if name in self._of_siblings:
+        if name in self._group_names:
             self.message.tell(
                 "A case stands alone: what looks at siblings is not judged in it."
             )
@@ -131,10 +133,11 @@ class CaseForm:
         return status if math.isnan(score) else f"{score:.6g}"
 
     def case(self) -> Record:
-        """Return the case as it is in the form.
+        """Return the case in the form.
 
         Raises:
-            InputError: no value is expected, or one that cannot be read.
+            InputError: the expected value is missing or cannot be read; no completion
+                is open; a column has the name of a key of cases.
         """
         opened = self._completion
         needs = self.bench.scored.reward.needs
@@ -168,7 +171,7 @@ class CaseForm:
         }
 
     def _check_reachable(self, component: str, expected: Any) -> None:
-        """Raise an InputError where no completion can get what is expected."""
+        """Raise an InputError if no completion can get the expected score."""
         what = "the reward" if component == REWARD else repr(component)
         if isinstance(expected, str):
             if component == REWARD and expected != EXPECTED_STATUSES[0]:
@@ -186,7 +189,7 @@ class CaseForm:
             )
 
     def _order(self, row: int, side: str, rollout_id: str) -> Record:
-        """Return a row above or below a sibling, as a case has it.
+        """Return the expected order of a row and a sibling, as keys of a case.
 
         Raises:
             InputError: no sibling has this rollout_id.
@@ -205,7 +208,7 @@ class CaseForm:
         return write_order(*rows)
 
     def _columns(self, row: int) -> Record:
-        """Return what the reward asks for and a person reads, as the log has it."""
+        """Return the columns of a row that the reward or a reader of the case needs."""
         needs = self.bench.scored.reward.needs
         rollout = self.bench.scored.rollouts[row]
         answer = "completion" if rollout.get("messages") is None else "messages"
@@ -216,7 +219,7 @@ class CaseForm:
         return columns
 
     def add(self) -> None:
-        """Write the case; what is wrong is said, and then nothing was written."""
+        """Write the case, or show why nothing was written."""
         path = self.fields["path"].strip()
         self.message.attempt(
             lambda: self.bench.write_case(self.case(), path), "Not saved: "
@@ -226,10 +229,10 @@ class CaseForm:
 def read_expected(text: str) -> Any:
     """Read an expectation: a number, a range (0.5 to 0.8, [0.5, 0.8]), or a status.
 
-    An order ("above 12") is read by the form, which knows the siblings.
+    The form itself reads an order ("above 12"), as it knows the siblings.
 
     Raises:
-        InputError: it is none of these.
+        InputError: anything else.
     """
     text = text.strip()
     if text in EXPECTED_STATUSES:

@@ -1,4 +1,4 @@
-"""The tab Cases: what is missed, what is undecided, and what a person accepts of it."""
+"""The tab Cases: missed and undecided cases, with buttons to decide them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from rewardkit.scoring.check_result import (
 )
 
 LONGEST_MISSED = 330  # characters of the completion of a missed case
-CASES_LISTED = 100  # that pass or are undecided, listed
+CASES_LISTED = 100  # most passed, and most undecided, cases shown
 
 
 def _show_case(
     severity: str, case: Case, sentence: str, buttons: Sequence[Action]
 ) -> Point:
-    """Return a case to look at, with its completion, or both of an order."""
+    """Return a case with its completion, or both completions of an order."""
     texts = [str(row.get("completion", "")) for row in case.rows]
     if len(texts) == 1:
         quote = Quote("", texts[0], {}, LONGEST_MISSED)
@@ -48,7 +48,7 @@ def _show_case(
 
 
 class Cases(Panel):
-    """What of the cases is missed, with a way to the completion, and what passes."""
+    """The tab with missed, undecided and passed cases."""
 
     title = "Cases"
 
@@ -79,7 +79,7 @@ class Cases(Panel):
         self.show_anew()
 
     def show_anew(self) -> None:
-        """Check the reward under the variant against the cases as they are now."""
+        """Check the current reward against the current cases."""
         try:
             self.result = self.bench.checked
         except (InputError, OSError) as error:
@@ -100,7 +100,7 @@ class Cases(Panel):
         self._show(self.result)
 
     def _summarize(self, result: CheckResult) -> str:
-        """Say how many cases passed, where they are from, and what is left out."""
+        """Say how many cases passed, where they are from, and which were ignored."""
         summary = f"{result.passed} of {result.decided} cases passed"
         if result.undecided:
             summary += f", {result.undecided} undecided"
@@ -142,9 +142,9 @@ class Cases(Panel):
         self.page.value = render("cards", "", page.body)
 
     def _buttons(self, case: Case, at: int) -> list[Action]:
-        """Return what can be done with a case: look at it, and decide where it can be.
+        """Return the buttons of a case: open it, and write decisions to its file.
 
-        Cases that were given as a list have no file that could follow.
+        Cases from a list have no file.
         """
         buttons = [Action("Open in Browse", ["open-case", at])]
         if case in self.bench.listed_cases:
@@ -157,7 +157,7 @@ class Cases(Panel):
         return buttons
 
     def _decisions(self, case: Case) -> list[tuple[str, list[Update]]]:
-        """Return what may be accepted of a case: a label, and what is written then."""
+        """Return the possible decisions on a case: label, and updates to write."""
         if self.result is None:
             return []
         decisions = []
@@ -179,18 +179,18 @@ class Cases(Panel):
         return decisions
 
     def _accept(self, at: int, number: int) -> None:
-        """Write what a person accepts of a case to the case file."""
+        """Write an accepted decision on a case to the case file."""
         if self.result is None or not 0 <= at < len(self.result.cases):
             return
         decisions = self._decisions(self.result.cases[at])
         if 0 <= number < len(decisions):
             try:
-                self.bench.update_cases(decisions[number][1])  # which shows them anew
+                self.bench.update_cases(decisions[number][1])  # redraws the tab
             except InputError as error:
                 self.message.warn(f"Not written: {error}")
 
     def _describe_misses(self, case: Case) -> str:
-        """Say what a case expects that the reward does not give; "" where it passes."""
+        """Say which expectations of a case are missed; "" if it passes."""
         misses = []
         if self.result is not None:
             misses = [miss for miss in self.result.misses if miss.case == case.name]

@@ -1,6 +1,6 @@
-"""Compose: weights, gates and aggregation by hand, and beside them what they do.
+"""Compose: controls for weights, gates and aggregation, beside their effects.
 
-Nothing is scored while they move.
+Moving a control scores nothing.
 """
 
 from __future__ import annotations
@@ -46,36 +46,42 @@ from rewardkit.rewards.training import SCALINGS
 from rewardkit.scoring.outcomes import ABSTAINED, GATED
 
 LARGEST_WEIGHT = 1000.0
-"""Largest weight that can be typed: where groups are scaled only ratios matter."""
+"""Largest weight that can be typed; with scaled groups only ratios matter."""
 ONE_MOVE = 0.8
-"""Seconds within which moves of one slider are one step for Undo. Our choice."""
+"""Seconds between moves of one slider that Undo treats as one. Our choice."""
 LIMIT_SIGNS = {"at_least": "\u2265", "at_most": "\u2264", "equals": "="}
 LEFT_OUT = {"label AUC within groups": "-", "rewards missing": "0"}
-"""Figure -> the text that, at the start and now, leaves out its row."""
+"""Figure -> text that says nothing; a row with only this text is left out."""
 STEP, OWN_STEP = "weights_of_step", "each row's own"
 SCALED = ("grpo", "dr_grpo", "batch")
 """Estimators of advantages to which `scale_rewards` applies."""
 
 
 class Compose(Panel):
-    """Controls that make a `Variant` of the reward, beside what it does."""
+    """The tab with controls that set the `Variant`, beside its effects."""
 
     title = "Compose"
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.message = Message()
-        self._last: tuple[str, float] = ("", 0.0)  # what moved last, and when
-        self._by_page = False  # then the page shows already what moved
-        self._gates: dict[str, Gate] = {}  # the last one of each that has a switch
+        self._last: tuple[str, float] = ("", 0.0)  # control and time of the last move
+        self._by_page = False  # the page moved a control, and shows it already
+        self._gates: dict[str, Gate] = {}  # component -> last gate of its switch
         self.settings = html("rewardkit-settings")
         self.to_score = html("rewardkit-to-score")
         self.written = html("rewardkit-written")
         self.controls = html("rewardkit-controls")
         self.picture = html("rewardkit-picture")
-        above = (self.settings, self.message.widget, self.to_score, self.written)
         board = row(self.controls, self.picture, mark="rk-bench-board")
-        self.widget = stack(*above, board, mark="rewardkit-compose")
+        self.widget = stack(
+            self.settings,
+            self.message.widget,
+            self.to_score,
+            self.written,
+            board,
+            mark="rewardkit-compose",
+        )
         bench.commands |= {
             "weigh": self._weigh,
             "gate": self._move_gate,
@@ -89,7 +95,7 @@ class Compose(Panel):
         bench.observe(self._draw, ["variant", "revised"])
         self._draw()
 
-    # what the page asks for
+    # commands of the page
 
     def _weigh(self, name: str, weight: float | None) -> None:
         variant = self.bench.variant
@@ -105,7 +111,7 @@ class Compose(Panel):
             self._change(f"weight {name}", weights=weights)
 
     def _move_gate(self, name: str, control: str, value: Any) -> None:
-        """Switch a gate on or off, or move the limit that a control is of."""
+        """Switch a gate on or off, or set the limit of a control."""
         gates = self.bench.variant.gates
         gate = self._gates[name]
         is_on = gates[name] is not None
@@ -138,7 +144,7 @@ class Compose(Panel):
             self._change(name, aggregation=value)
 
     def _change(self, control: str, **settings: Any) -> bool:
-        """Go over to other settings, or say why they cannot be computed."""
+        """Switch to other settings; False, with a warning, if they are invalid."""
         now = time.monotonic()
         variant = replace(self.bench.variant, **settings)
         try:
@@ -152,18 +158,18 @@ class Compose(Panel):
             is_same_move = control == last_control and now - last_time <= ONE_MOVE
             self._last = (control, now)
             self._by_page = True
-            self.bench.go(variant, undone=is_same_move)
+            self.bench.go(variant, can_undo=not is_same_move)
         return True
 
     def _refuse(self, why: str) -> None:
-        """Say why nothing changes, and set the controls back."""
+        """Say why nothing changes, and reset the controls."""
         self.message.warn(why)
         self.draw_controls()
 
     def _undo(self) -> None:
         self._last = ("", 0.0)
-        if self.bench.undone:
-            self.bench.go(self.bench.undone.pop(), undone=True)
+        if self.bench.past_variants:
+            self.bench.go(self.bench.past_variants.pop(), can_undo=False)
         else:
             self.message.tell("Nothing to undo: this is the reward as it was given.")
 
@@ -198,10 +204,10 @@ class Compose(Panel):
             code = f"# It cannot be written as a file: {error}\n"
         self.written.value = render("copied", code)
 
-    # what it shows
+    # drawing
 
     def draw_controls(self) -> None:
-        """Draw the controls as the variant has them, over what the page shows."""
+        """Set the controls of the page to the settings of the variant."""
         variant = self.bench.variant
         start = self.bench.start
         if not variant.is_routed:
@@ -226,7 +232,7 @@ class Compose(Panel):
         redraw(self.controls, render("controls", rows))
 
     def _gate_row(self, name: str) -> Record | None:
-        """Return the gate of a component with its numeric limits; None without one."""
+        """Return the gate of a component and its numeric limits, or None."""
         if name not in self.bench.variant.gates:
             return None
         gate = self._gates[name]
@@ -266,11 +272,11 @@ class Compose(Panel):
         self.written.value = ""
 
 
-# --- what the settings do, beside the controls
+# --- the effects of the settings
 
 
 def live(bench: Bench) -> str:
-    """Draw a row for each component, then pictures and figures."""
+    """Render a row for each component, then pictures and figures."""
     now = bench.figures
     before = bench.before
     moved = bench.variant != bench.start
@@ -296,7 +302,7 @@ def live(bench: Bench) -> str:
 
 
 def _settings(bench: Bench) -> list[tuple[list[str], Any]]:
-    """Return the settings of now by the command that sets each."""
+    """Return the current settings, each with the command that sets it."""
     variant = bench.variant
     settings: list[tuple[list[str], Any]] = [
         (["choose", "scale_rewards"], variant.training.scale_rewards),
@@ -312,12 +318,12 @@ def _settings(bench: Bench) -> list[tuple[list[str], Any]]:
 
 
 def _step_text(variant: Variant) -> str:
-    """Return the step whose weights are looked at, as it is chosen."""
+    """Return the text of the choice of a step."""
     return OWN_STEP if variant.step is None else str(variant.step)
 
 
 def _table(now: Figures, before: Figures, moved: bool) -> str:
-    """Return the figures at the start and now."""
+    """Render the figures at the start and now."""
     after = _describe(now)
     header = ["figure", "start"]
     rows = []
@@ -333,7 +339,7 @@ def _table(now: Figures, before: Figures, moved: bool) -> str:
 
 
 def _describe(figures: Figures) -> dict[str, str]:
-    """Return figures of the whole reward as texts, by name."""
+    """Return the figures of the reward as texts, by name."""
     rewards = figures.rewards[~np.isnan(figures.rewards)]
     mean = auc = "-"
     if len(rewards):
@@ -352,7 +358,7 @@ def _describe(figures: Figures) -> dict[str, str]:
 
 
 def _effect(bench: Bench, title: str, moved: bool) -> Record:
-    """Return a component's share of the squared advantage, its weight and scores."""
+    """Return the row of a component: weight, shares, sparkline and gate."""
     weights = bench.variant.shown_weights
     _, name = name_components(bench.views)[title]
     declared = abs(weights[name]) / (sum(map(abs, weights.values())) or 1.0)
@@ -364,7 +370,7 @@ def _effect(bench: Bench, title: str, moved: bool) -> Record:
     gate = "" if name in bench.variant.gates else None  # no row beside a switch
     if gates != (None, None):
         status = bench.scores.status(name)
-        judged = status[status != ABSTAINED]  # what the gate is on was judged
+        judged = status[status != ABSTAINED]  # rows whose gate could be decided
         open_share = float((judged != GATED).mean()) if len(judged) else math.nan
         gate = f"its gate is open in {percent(open_share)} of the rows"
     return {
@@ -379,7 +385,7 @@ def _effect(bench: Bench, title: str, moved: bool) -> Record:
 
 
 def _sparks(bench: Bench) -> Record:
-    """Draw how the scores of each component are spread, which no weight moves."""
+    """Draw the distribution of each component's scores, which no weight changes."""
 
     def draw() -> Record:
         pictures = {}
@@ -389,4 +395,4 @@ def _sparks(bench: Bench) -> Record:
         return pictures
 
     scores, _ = bench.gated(bench.variant)
-    return remember(bench.drawn, scores, draw)
+    return remember(bench.sparks, scores, draw)

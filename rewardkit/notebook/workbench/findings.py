@@ -1,4 +1,4 @@
-"""The tabs Probes and Findings: a finding has buttons, such as one that mends it."""
+"""The tabs Probes and Findings: findings with buttons, such as one for a fix."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from rewardkit.scoring.rescore import moved_by
 NOT_APPLIED = "Not applied: "
 OLDER_PAGE = "This button is of an earlier result; run it again for those of now."
 LONGEST_ON_CARD = 330  # characters of a completion on a card
-LONGEST_BUDGET = 3600.0  # seconds that a person may wait
+LONGEST_BUDGET = 3600.0  # seconds
 ROLLOUT_BUTTONS = 5
-"""Rollouts to read that a finding has a button for."""
+"""Most buttons on a finding that open a rollout."""
 MOST_TRIED = 3
-"""Changes of the reward that a finding has in sight; the others are folded."""
+"""Most changes shown unfolded on a finding."""
 
 
 class Probes(BackgroundPanel):
-    """What bad answers would earn of the reward as it is in the panel.
+    """The tab that probes the current reward.
 
-    `fixes` are the gates that close each of the `findings`, where one does.
+    `fixes` has a gate that closes each of the `findings`, or None.
     """
 
     title = "Probes"
@@ -118,7 +118,7 @@ class Probes(BackgroundPanel):
             self._show(self.result)
 
     def _find_example(self, at: int) -> Opened | None:
-        """Return the example of a finding; None, with a warning, on an older page."""
+        """Return the example of a finding; None, with a warning, if it is outdated."""
         if 0 <= at < len(self.findings) and self.findings[at].examples:
             return open_example(self.findings[at])
         self.message.warn(OLDER_PAGE)
@@ -147,7 +147,7 @@ class Probes(BackgroundPanel):
 
 
 def open_example(finding: Finding) -> Opened:
-    """Return the clearest example of a probe's finding as Browse opens it."""
+    """Return the clearest example of a probe's finding, to open in Browse."""
     example = finding.examples[0]
     earned = example.outcome or f"it earned {example.reward:.4g}"
     place = f"{finding.code}: tried on rollout {example.rollout_id}"
@@ -156,7 +156,7 @@ def open_example(finding: Finding) -> Opened:
 
 
 def gate_on_task(finding: Finding, reward: Reward) -> Change | None:
-    """Return a gate on the task that closes a hole; None where none does."""
+    """Return a gate on the task that closes a hole; None if no gate does."""
     if reward.routed_by or finding.fault != "hole":
         return None
     at_fault = finding.evidence.get("components", [finding.component])
@@ -174,13 +174,13 @@ def gate_on_task(finding: Finding, reward: Reward) -> Change | None:
 
 
 def describe_gate(change: Change, reward: Reward) -> str:
-    """Say what a gate on the task does."""
+    """Describe a gate on the task."""
     names = most([repr(name) for name in change.components], NAMED)
     return f"pay {names} only where {reward.primary!r} is right"
 
 
 class Findings(BackgroundPanel):
-    """What the rewards of now would do to training, and changes that answer it."""
+    """The tab with the diagnosis of the current reward, and changes that answer it."""
 
     title = "Findings"
 
@@ -192,7 +192,7 @@ class Findings(BackgroundPanel):
         bench.observe(lambda change: self._follow(*change["new"]), "diagnosed")
 
     def _follow(self, diagnosis: Diagnosis, settings: tuple[Variant, int]) -> None:
-        """Show the diagnosis of now until changes are measured, which stay."""
+        """Show a diagnosis of the current settings, unless changes were measured."""
         if self.result is None and settings == self.bench.now:
             self._show(diagnosis)
 
@@ -263,7 +263,7 @@ class Findings(BackgroundPanel):
 
 
 def find_answered(change: Suggestion, findings: Sequence[Finding]) -> int | None:
-    """Return the place of the finding that a change answers, if any."""
+    """Return the index of the finding that a change answers, or None."""
     answered = None
     for at, item in enumerate(findings):
         if item.code != change.answers or item.part != change.part:

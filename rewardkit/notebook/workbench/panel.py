@@ -1,6 +1,6 @@
-"""Workbench: the panel to weigh, read, check, probe and diagnose a reward.
+"""Workbench: a panel to weigh, read, check, probe and diagnose a reward.
 
-Above its tabs stand the verdict and five tiles.
+The verdict and five tiles are above its tabs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ from rewardkit.notebook.workbench.browse import Browse
 from rewardkit.notebook.workbench.cases import Cases
 from rewardkit.notebook.workbench.compose import Compose, live
 from rewardkit.notebook.workbench.findings import Findings, Probes
-from rewardkit.notebook.workbench.parts import Panel, classed, html, keys, render, stack
+from rewardkit.notebook.workbench.parts import (
+    Panel,
+    add_classes,
+    html,
+    keys,
+    render,
+    stack,
+)
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward, check_reward
@@ -40,8 +47,8 @@ from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
 
 SECONDS_IDLE = 0.4
-"""Seconds without a move until what takes longer is computed. Our choice."""
-MOST_ROWS_AT_ONCE = 5000  # up to which all tiles are there when the panel opens
+"""Seconds without a move before slow tiles are computed. Our choice."""
+MOST_ROWS_AT_ONCE = 5000  # rows up to which all tiles are computed before opening
 NOT_PROBED = "not probed yet"
 RUN_AGAIN = "the probes ran on earlier settings; run them again"
 
@@ -56,16 +63,17 @@ KERNEL_IS_GONE = (
 class Workbench:
     """A panel with the tabs Compose, Browse, Cases, Probes and Findings.
 
-    The last line of a cell shows it.
+    It is shown as the last line of a cell.
 
-    `rollouts` are scored once; Scores of this reward, or a folder of them, are taken as
-    they are. From then on weights, gates and filters move without scoring, and weights
-    that depend on the step are looked at as of any step. `cases` is a case file, to
-    which Browse adds, or a list of cases. `label` names a column that says which
-    completions are right, `training` is as `Training.of` takes it, `timeout` as in
-    `score`. `scores`, `reward` and `cases` are those that stand in the panel, for the
-    cells below. A page without a kernel (a report) has a still picture. InputError:
-    input that cannot be used, before anything is shown.
+    `rollouts` are scored once; Scores of this reward, or a folder of them, are used
+    unchanged. Weights, gates and filters then move without scoring, and scheduled
+    weights can be viewed at any step. `cases` is a case file, to which Browse adds, or
+    a list of cases. `label` names a column that says which completions are right.
+    `training` is as for `Training.of`, `timeout` as in `score`.
+
+    The attributes `scores`, `reward` and `cases` give the panel's current state to the
+    cells below. On a page without a kernel, such as a report, the panel is a static
+    picture. InputError: invalid input, before anything is shown.
     """
 
     def __init__(
@@ -99,17 +107,17 @@ class Workbench:
 
     @property
     def scores(self) -> Scores:
-        """Return the scores under the weights, gates and aggregation of the panel."""
+        """Return the scores with the weights, gates and aggregation of the panel."""
         return self._bench.scores
 
     @property
     def reward(self) -> Reward:
-        """Return the reward as it stands in the panel."""
+        """Return the current reward of the panel."""
         return self._bench.reward
 
     @property
     def cases(self) -> list[Case]:
-        """Return the cases that were given, and those that Browse added to the file.
+        """Return the cases passed as a list, and those of the case file.
 
         Raises:
             CasesError: the file cannot be read.
@@ -131,10 +139,10 @@ class Workbench:
         self._turned(0)
         self._tabs.observe(lambda change: self._turned(change["new"]), "selected_index")
         self._bench.observe(
-            lambda change: setattr(self._tabs, "selected_index", 1), "asked_for"
+            lambda change: setattr(self._tabs, "selected_index", 1), "browse_requests"
         )
         self._standing.show()
-        return framed(self._bench, self._standing.widget, self._tabs)
+        return frame_widgets(self._bench, self._standing.widget, self._tabs)
 
     def _draw_controls(self) -> None:
         for panel in self._panels:
@@ -146,10 +154,10 @@ class Workbench:
         self._panels[place].refresh()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widgets' bundle, with the figures as HTML for a still page."""
+        """Return the widgets' bundle, with the figures as HTML for static pages."""
         bundle = self.panel._repr_mimebundle_(**options)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        return {**data, "text/html": still(live(self._bench))}, metadata
+        return {**data, "text/html": static_panel(live(self._bench))}, metadata
 
     def __repr__(self) -> str:
         size = describe_size(len(self.scores), self.scores.rollouts.sampled_from)
@@ -159,8 +167,8 @@ class Workbench:
 class Standing:
     """The verdict and the tiles above the tabs.
 
-    The signal follows each move, the others when nothing moves. Nothing runs in the
-    background before the panel is to be seen.
+    The tile of the signal is updated at each move, the others once no control has moved
+    for `SECONDS_IDLE`. Nothing runs in the background before the panel is shown.
     """
 
     def __init__(self, bench: Bench) -> None:
@@ -177,7 +185,7 @@ class Standing:
         bench.observe(self.follow, ["variant", "revised", "cases_written", "probed"])
 
     def show(self) -> None:
-        """Begin, as the panel is to be seen."""
+        """Start the updates when the panel is first shown."""
         if not self.is_visible:
             self.is_visible = True
             if len(self.bench.scored) <= MOST_ROWS_AT_ONCE:
@@ -186,13 +194,13 @@ class Standing:
                 self.follow()
 
     def follow(self, _: object = None) -> None:
-        """Show what is known at once, and the rest when nothing moves."""
+        """Update the signal now, and the other tiles when no control moves."""
         if not self.is_visible:
             return
         figures = self.bench.figures
         with self._drawing:
             if self._settled != self.bench.now:
-                self._settled = None  # coming back, the tiles are of what was between
+                self._settled = None  # the tiles are outdated even after a move back
                 if figures.several:
                     signal = percent(1 - figures.tied_share)
                     self._put(replace(self.tiles[tiles.SIGNAL], figure=signal, ends=""))
@@ -209,9 +217,10 @@ class Standing:
             self._timer.join(seconds)
 
     def settle(self) -> None:
-        """Check, diagnose and forecast the variant, unless it moves meanwhile.
+        """Check, diagnose and forecast the variant, unless a control moves meanwhile.
 
-        One at a time: a forecast takes seconds, and several would slow the controls.
+        Only one thread does so at a time: a forecast takes seconds, and several would
+        slow down the controls.
         """
         with self._settling:
             self._put(self._check())
@@ -229,7 +238,7 @@ class Standing:
                     self._put(trained)
                     self._settled = now
             self._draw()
-            self.bench.keep_right()
+            self.bench.cache_right()
 
     def _check(self) -> Tile:
         recorded = is_recorded(self.bench.scored.reward)
@@ -243,7 +252,7 @@ class Standing:
             return unknown(tiles.CASES, "the tab Cases says why", reason)
 
     def _diagnose(self, now: tuple[Variant, int]) -> Tile:
-        """Show the signal of the settings of `now`; return what they would train."""
+        """Show the signal under the settings `now`; return the tile of the forecast."""
         bench = self.bench
         scores = bench.scores
         options = bench.options(bench.variant)
@@ -263,13 +272,13 @@ class Standing:
 
     @property
     def card(self) -> Scorecard:
-        """Return the verdict and the tiles as they stand."""
+        """Return the current verdict and tiles."""
         cases, signal, trained = self.tiles.values()
         summaries = (cases, signal, *self._probe_tiles(), trained)
         return Scorecard(self.bench.reward.name, summaries)
 
     def _probe_tiles(self) -> tuple[Tile, Tile]:
-        """Return exploits and contract, marked where the settings have moved since."""
+        """Return the tiles of exploits and contract, marked if they are outdated."""
         if self.bench.probed is None:
             exploits = unknown(tiles.HOLES, NOT_PROBED, "the probes have not run")
             return exploits, unknown(tiles.CONTRACT, NOT_PROBED)
@@ -291,27 +300,27 @@ class Standing:
             self.widget.value = render("standing", self.card, busy)
 
 
-def framed(bench: Bench, *inner: Any) -> Any:
-    """Frame widgets with the style, the script, and the wire from page to bench.
+def frame_widgets(bench: Bench, *inner: Any) -> Any:
+    """Frame widgets with the style, the script, and the channel from page to bench.
 
-    A sentence in the frame is seen when the kernel is gone.
+    The frame has a sentence that the page shows when the kernel is gone.
     """
     lost = html("rewardkit-lost", f'<p role="alert">{KERNEL_IS_GONE}</p>')
-    wire = classed(widgets.Text(tooltip="what was done"), "rewardkit-wire")
+    wire = add_classes(widgets.Text(tooltip="what was done"), "rewardkit-wire")
     wire.observe(lambda change: bench.receive(change["new"]), "value")
     first = html("rewardkit-begin", f"{markup.style('workbench')}{keys()}")
     marks = ("rewardkit-workbench", "rk-bench")
-    return classed(stack(first, wire, lost, *inner, mark="rewardkit"), *marks)
+    return add_classes(stack(first, wire, lost, *inner, mark="rewardkit"), *marks)
 
 
-def still(*inner: str) -> str:
-    """Return a piece of the panel for a page that has no kernel."""
+def static_panel(*inner: str) -> str:
+    """Return a part of the panel as HTML for a page without a kernel."""
     body = "".join([markup.style("workbench"), *inner])
     return f'<div class="rewardkit rk-bench">{body}</div>'
 
 
 def _scores(reward: Reward, source: Source, timeout: float | None) -> Scores:
-    """Return scores of the reward: those that are given, if they are, or new ones."""
+    """Return the source's scores if they are of this reward, else score its rows."""
     if isinstance(source, str | Path):
         source = load_source(source)
     if isinstance(source, Scores):

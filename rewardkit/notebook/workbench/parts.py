@@ -17,24 +17,24 @@ from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.variant import Variant
 
 Progress = Callable[[float], bool]
-"""Takes the share that is finished; returns whether to go on."""
+"""Takes the finished share of the work; returns whether to continue."""
 Work = Callable[[Progress], Any]
 
 
 def render(name: str, *values: Any) -> str:
-    """Return the HTML that a macro of the workbench's template makes."""
+    """Render a macro of the workbench's template as HTML."""
     return markup.part("workbench", name, *values)
 
 
 @cache
 def keys() -> str:
-    """Return the panel's script as HTML that runs it: widgets take no other."""
+    """Return the panel's script in HTML that runs it, as widgets allow no <script>."""
     script = markup.read_asset("workbench.js")
     return f'<img alt="" hidden src="data:," onerror="{escape(script)}">'
 
 
-def classed(widget: Any, *names: str) -> Any:
-    """Return the widget with these CSS classes, by which styles and tests find it."""
+def add_classes(widget: Any, *names: str) -> Any:
+    """Add CSS classes, for styles and tests, to a widget and return it."""
     for name in names:
         widget.add_class(name)
     return widget
@@ -42,34 +42,34 @@ def classed(widget: Any, *names: str) -> Any:
 
 def html(mark: str, value: str = "") -> Any:
     """Make a widget that shows HTML."""
-    return classed(widgets.HTML(value), mark)
+    return add_classes(widgets.HTML(value), mark)
 
 
 def preview_lines(text: str, longest: int) -> str:
-    """Return the first characters of a text, and how many are left."""
+    """Return the first characters of a text, and the number of further ones."""
     if len(text) <= longest:
         return text
     return f"{text[:longest]} ... {len(text) - longest:,} more characters"
 
 
 def redraw(pane: Any, body: str) -> None:
-    """Show this HTML, also where it is unchanged: else the page would not get it."""
+    """Send HTML to the page, even if it equals the last value sent."""
     pane.value = ""
     pane.value = body
 
 
 def row(*parts: Any, mark: str) -> Any:
-    """Put widgets beside each other, on several lines where the page is narrow."""
-    return classed(widgets.HBox(parts), mark)
+    """Put widgets side by side; they wrap on a narrow page."""
+    return add_classes(widgets.HBox(parts), mark)
 
 
 def stack(*parts: Any, mark: str) -> Any:
     """Put widgets below each other."""
-    return classed(widgets.VBox(parts), mark)
+    return add_classes(widgets.VBox(parts), mark)
 
 
 class Panel:
-    """A tab; while it is `active`, in sight, it follows what changes."""
+    """A tab, which follows changes of the bench while it is visible (`active`)."""
 
     title = ""
     widget: Any
@@ -77,36 +77,36 @@ class Panel:
     _stale = True
 
     def refresh(self) -> None:
-        """Show what stands now, if that changed while the tab was out of sight."""
+        """Redraw the visible tab if the bench changed while it was hidden."""
         if self._stale and self.active:
             self._stale = False
             self.show_anew()
 
     def changed(self, _: Any = None) -> None:
-        """Follow what changed; it waits while the tab is out of sight."""
+        """Redraw the tab after a change, or once it becomes visible."""
         self._stale = True
         self.refresh()
 
     def show_anew(self) -> None:
-        """Show what stands now."""
+        """Draw the current state."""
 
     def draw_controls(self) -> None:
-        """Draw the controls as they stand, over what a person typed in the page."""
+        """Reset the controls in the page to their current values."""
 
 
 class Message:
-    """A line in which a tab says what happened, or what is wrong and what to do."""
+    """A line in which a tab reports an event or a problem."""
 
     def __init__(self) -> None:
         self.widget = html("rewardkit-message")
         self.text = ""
 
     def tell(self, text: str) -> None:
-        """Say something; screen readers read it out when they come to it."""
+        """Show a text; screen readers read it when they reach it."""
         self._put(text, "status", "")
 
     def warn(self, text: str) -> None:
-        """Say that something is wrong; read out at once."""
+        """Show a warning; screen readers read it at once."""
         self._put(text, "alert", "\N{WARNING SIGN} ")
 
     def attempt(self, act: Callable[[], str], error_prefix: str = "") -> None:
@@ -114,7 +114,7 @@ class Message:
 
         Args:
             act: Does the work and returns the text.
-            error_prefix: Stands before the error's message, such as "Not saved: ".
+            error_prefix: Text before the error's message, such as "Not saved: ".
         """
         try:
             self.tell(act())
@@ -122,7 +122,7 @@ class Message:
             self.warn(f"{error_prefix}{error}")
 
     def clear(self) -> None:
-        """Say nothing."""
+        """Remove the text."""
         self.text = self.widget.value = ""
 
     def _put(self, text: str, role: str, mark: str) -> None:
@@ -131,25 +131,25 @@ class Message:
 
 
 class BackgroundPanel(Panel):
-    """Work in the background on the reward as it is at the click, and its result.
+    """A tab that runs its work in a background thread, and shows the result.
 
-    It runs in a thread, so that the other tabs stay usable; only one runs at a time. An
-    error is shown in the panel, and the last result stays. Cancelled work ends with
-    what it has found, or with `Cancelled`.
+    The work uses the reward at the time of the click, and at most one thread runs.
+    After an error the tab shows it together with the last result. Cancelled work
+    returns the results so far, or raises `Cancelled`.
     """
 
     budget: float | None = None
-    """Seconds that the work may take, where a person can choose them."""
+    """Seconds for the work, if a person can choose them."""
 
     def __init__(self, bench: Bench, label: str, mark: str) -> None:
         self.bench = bench
         self.label = label
         self.mark = mark
         self.result: Any = None
-        self._settings: tuple[Variant, int] | None = None  # those of the result
+        self._settings: tuple[Variant, int] | None = None  # settings of the result
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
-        self._finished: float | None = None  # the share of the work, while it runs
+        self._finished: float | None = None  # finished share; None if nothing runs
         self.bar = html(f"rewardkit-bar-{mark}")
         self.share = html("rewardkit-share")
         self.message = Message()
@@ -163,7 +163,7 @@ class BackgroundPanel(Panel):
         self.draw_controls()
 
     def draw_controls(self) -> None:
-        """Draw the buttons, and how much is finished."""
+        """Draw the buttons and the progress."""
         can_run = self._finished is None
         can_stop = not can_run and not self._cancelled.is_set()
         options = (self.mark, self.label, can_run, can_stop, self.budget)
@@ -172,16 +172,16 @@ class BackgroundPanel(Panel):
 
     @property
     def busy(self) -> bool:
-        """Return whether the work is under way."""
+        """Return whether the work is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin the work on the settings of now, unless it is under way."""
+        """Start the work on the current settings, unless it is running."""
         if self.busy:
             return
         try:
             work = self._work()
-        except (InputError, OSError) as error:  # of a case file, say
+        except (InputError, OSError) as error:  # such as from a case file
             self.message.warn(str(error))
             return
         self._cancelled.clear()
@@ -193,16 +193,16 @@ class BackgroundPanel(Panel):
         self._thread.start()
 
     def end(self) -> None:
-        """Ask the work to stop; what it has found until then is its result."""
+        """Cancel the work; its results so far are kept."""
         self._cancelled.set()
         self.draw_controls()
         self.message.tell("Stopping ...")
 
     def wait(self, seconds: float = 60.0) -> None:
-        """Wait until the work is over.
+        """Wait until the work is finished.
 
         Raises:
-            TimeoutError: it is not over after so many seconds.
+            TimeoutError: it takes longer than `seconds`.
         """
         if self._thread is not None:
             self._thread.join(seconds)
@@ -210,7 +210,7 @@ class BackgroundPanel(Panel):
             raise TimeoutError(f"not over after {seconds:g} s")
 
     def _progress(self, share: float) -> bool:
-        # no message to the page for every row
+        # the page gets a message per percent, not per row
         if self._finished is not None and share - self._finished >= 0.01:
             self._finished, self.share.value = share, render("share", share)
         return not self._cancelled.is_set()
@@ -222,7 +222,7 @@ class BackgroundPanel(Panel):
             self.message.tell("Cancelled.")
         except (InputError, OSError) as error:
             self.message.warn(str(error))
-        except Exception as error:  # a thread's error would be seen by no one
+        except Exception as error:  # nobody would see the error of a thread
             fault = "This is a fault of rewardkit: please report it."
             self.message.warn(f"{type(error).__name__}: {error}. {fault}")
             traceback.print_exc()
@@ -248,7 +248,7 @@ class BackgroundPanel(Panel):
         raise NotImplementedError
 
     def _compare(self, _: Any = None) -> None:
-        """Say where the result is of other settings than those of now."""
+        """Say if the settings have changed since the result."""
         if not self.busy:
             self.message.clear()
         if self._settings is None or self._settings == self.bench.now:

@@ -1,4 +1,4 @@
-"""Reading: one completion with its turns, fields, scores and siblings, escaped."""
+"""Render a completion with its turns, fields, scores and siblings, escaped."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from rewardkit.primitives.messages import (
 from rewardkit.scoring.explain import explain, field_spans
 
 LONGEST_COMPLETION = 12_000
-"""Characters of a completion; of a longer one the middle is left out."""
+"""Most characters shown of a completion; the middle of a longer one is cut."""
 LONGEST_TURN = 4_000
-LONGEST_VALUE = 200  # characters of another column
+LONGEST_VALUE = 200  # characters of other columns
 LONGEST_LISTED = 90  # characters of a completion in the list
 RIGHTNESS = {1.0: "right", 0.0: "wrong"}
-"""Kind of a completion by its label; any other is "open"."""
+"""Label -> kind of a completion; without a label it is "open"."""
 MARKS = {"right": "\u2713", "wrong": "\u2717"}
-MOST_BLOCKS = 48  # siblings as blocks; of larger groups those around the open one
+MOST_BLOCKS = 48  # most siblings drawn; in a larger group those around the open one
 IN_PLACE = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
-"""Columns that stand in a place of their own, not among the others."""
+"""Columns with a fixed place on the page, not listed among the others."""
 
 
 # --- the list
 
 
 def line(bench: Bench, row: int) -> Record:
-    """Return a line of the list: reward, right or wrong, beginning, and siblings."""
+    """Return a line of the list: row, reward, right or wrong, first words, flag."""
     word = RIGHTNESS.get(float(bench.right[0][row]), "")
     text = str(bench.scored.table["completion"].iloc[row])
     return {
@@ -58,7 +58,7 @@ def line(bench: Bench, row: int) -> Record:
 
 
 def around(bench: Bench, row: int, most: int) -> list[int]:
-    """Return the siblings to show, best first, of a large group those around a row."""
+    """Return at most `most` siblings, best first, in a window around the row."""
     rows = bench.siblings(row)
     rewards = np.nan_to_num(bench.figures.rewards[rows], nan=-math.inf)
     rows = rows[np.argsort(-rewards, kind="stable")]
@@ -68,17 +68,17 @@ def around(bench: Bench, row: int, most: int) -> list[int]:
 
 
 def _blocks(bench: Bench, rows: Sequence[int]) -> tuple[list[float], list[float]]:
-    """Return the height of each row's block, from 0 to 1, and if it is right."""
+    """Return the height of each row's block, 0 to 1, and its label."""
     low, high = bench.ends
     heights = (bench.figures.rewards[rows] - low) / ((high - low) or 1.0)
     return np.clip(heights, 0.0, 1.0).tolist(), bench.right[0][rows].tolist()
 
 
-# --- the page of what is open
+# --- the page of the open completion
 
 
 def opened_page(bench: Bench, opened: Opened) -> str:
-    """Return the page of what is open: a row, or a completion of a probe or case."""
+    """Render the open row, or completion of a probe or case."""
     if opened.row is not None:
         return row_page(bench, opened.row)
     columns = opened.columns
@@ -91,13 +91,13 @@ def opened_page(bench: Bench, opened: Opened) -> str:
 
 
 def row_page(bench: Bench, row: int) -> str:
-    """Return the page of a row."""
+    """Render the page of a row."""
     columns = bench.scored.rollouts[row]
     spans = {}
     blocks: list[Block] = []
     try:
         explanation = explain(bench.scores, row)
-    except RewardError as error:  # a route that has no reward for it
+    except RewardError as error:  # the route has no reward for this row
         blocks.append(str(error))
     else:
         columns = explanation.columns
@@ -121,12 +121,10 @@ def row_page(bench: Bench, row: int) -> str:
 
 
 def _head(bench: Bench, row: int) -> Record:
-    """Return reward, advantage and place among siblings of a row, and who it is."""
-    rewards, siblings, (right, by) = (
-        bench.figures.rewards,
-        bench.siblings(row),
-        bench.right,
-    )
+    """Return reward, advantage, rank among siblings, label and id of a row."""
+    rewards = bench.figures.rewards
+    siblings = bench.siblings(row)
+    right, by = bench.right
     kind = RIGHTNESS.get(float(right[row]), "")
     reward = float(rewards[row])
     raw = float(bench.scores.table["reward_raw"].iloc[row])
@@ -148,7 +146,7 @@ def _head(bench: Bench, row: int) -> Record:
 
 
 def _siblings(bench: Bench, row: int) -> list[Record]:
-    """Return a block for each sibling: height, right or wrong, and its row."""
+    """Return a block for each sibling: row, height in percent, kind and tooltip."""
     rows = around(bench, row, MOST_BLOCKS)
     figures = bench.figures
     blocks = []
@@ -195,7 +193,7 @@ def _message(turn: Any) -> Plain:
 
 
 def _turn(turn: Any) -> Record:
-    """Return a message: role, text and calls of tools; long results are folded."""
+    """Return a message: role, text and tool calls; long results are folded."""
     message = _message(turn)
     role = str(message.get("role") or "")
     text = content_text(message.get("content"))
@@ -214,7 +212,7 @@ def _turn(turn: Any) -> Record:
 
 
 def _call(function: Plain) -> tuple[str, Any]:
-    """Return a call in a line, or its name and its long arguments to unfold."""
+    """Return a tool call in one line, or its name and long arguments to unfold."""
     name = one_line(function["name"], LONGEST_VALUE)
     arguments = arguments_of(function)
     if not isinstance(arguments, str):
@@ -232,7 +230,7 @@ def _call(function: Plain) -> tuple[str, Any]:
 def mark_fields(
     text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST_COMPLETION
 ) -> Any:
-    """Return a text with its spans marked, of a long one without the middle."""
+    """Return a text with its spans marked; the middle of a long text is cut."""
     excerpt = make_excerpt(text, spans, longest=longest)
     limit = 2 * len(excerpt.text) + 1
     return markup.html_of(markup.marked(excerpt.text, excerpt.spans, limit=limit))

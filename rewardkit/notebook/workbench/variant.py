@@ -1,4 +1,4 @@
-"""Variant: the settings that a person moves by hand, and the figures that they move."""
+"""Variant: the settings of a reward in the workbench, and the resulting figures."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from rewardkit.scoring.scores import Scores
 
 @dataclass(frozen=True)
 class Variant:
-    """Settings on top of scores: weights, gates, aggregation, the trainer's scaling.
+    """Settings for scores: weights, gates, aggregation, the trainer's scaling.
 
-    `aggregation` is "" for a route, whose parts keep their own. `base` are the scores
-    that these are settings of: those that all starts from, or those that a change of a
-    function gave. `step` is that of the training whose weights are looked at, None for
-    those of each row's own step; the schedules of the reward stay.
+    `base` are the scores to which the settings apply: the initial scores, or those
+    after a change of a function. `aggregation` is "" for a route, whose branches keep
+    their own. Scheduled weights are viewed at `step`, or with None at each row's step;
+    the reward keeps its schedules.
     """
 
     base: Scores
@@ -54,7 +54,7 @@ class Variant:
 
     @property
     def is_routed(self) -> bool:
-        """Return whether it is a route, whose parts keep gates and aggregation."""
+        """Return whether it is a route, whose branches keep gates and aggregation."""
         return bool(self.base.reward.routed_by)
 
     def make_reward(self) -> Reward:
@@ -74,7 +74,7 @@ class Variant:
         return {name: gate for name, gate in self.gates.items() if gate != start[name]}
 
     def combined(self, reward: Reward) -> Reward:
-        """Return a reward with the weights and aggregation, its gates as they are.
+        """Return a reward with these weights and aggregation, and its own gates.
 
         A weight that was not moved keeps its schedule.
         """
@@ -87,19 +87,19 @@ class Variant:
         return reward.reweigh(moved)
 
     def at_step(self, reward: Reward) -> Reward:
-        """Return a reward combined as here, at the step that is looked at."""
+        """Return a reward with these weights and aggregation, at the viewed step."""
         reward = self.combined(reward)
         return reward if self.step is None else reward.at(self.step)
 
     @cached_property
     def shown_weights(self) -> dict[str, float]:
-        """Return the weights that are looked at, those of a schedule at the step."""
+        """Return the weights of components, scheduled ones at the viewed step."""
         return dict(self.at_step(self.base.reward).weights)
 
     def range_of(self, name: str) -> tuple[float, float]:
-        """Return the lowest and highest score of a component, or reward under "reward".
+        """Return the lowest and highest score of a component, or of "reward".
 
-        Infinite where that is not known: of a route, a transform, weights by step.
+        They are infinite if unknown: for a route, a transform or scheduled weights.
         """
         reward = self.base.reward
         if reward.routed_by or reward.transform or self.schedule_steps:
@@ -117,7 +117,7 @@ class Variant:
 
     @cached_property
     def schedule_steps(self) -> list[int]:
-        """Return the steps that schedules of the reward name, in order."""
+        """Return the steps in the schedules of the reward, in order."""
         steps: set[int] = set()
         for item in self.combined(self.base.reward).all_components:
             if item.schedule is not None:
@@ -127,8 +127,9 @@ class Variant:
     def after(self, change: Change, scores: Scores, part: str = "") -> Variant:
         """Return the settings after a change of the reward with these `scores`.
 
-        Another weight, or another gate that is decided without scoring, is a setting;
-        anything else is tried on the rollouts. Errors as in `Suggestion.apply`.
+        A change of weights, or of gates that need no scoring, is a change of settings.
+        Any other change gives a new `base`, scored on the rollouts. Errors as in
+        `Suggestion.apply`.
         """
         if change.weights and not part:
             return replace(self, weights={**self.weights, **change.weights})
@@ -142,7 +143,7 @@ class Variant:
 
 
 def proposed_gates(reward: Reward) -> dict[str, Gate]:
-    """Return a gate on the task for each component that has none and comes after it."""
+    """Return a gate on the task for each later component without a gate."""
     names = list(reward.names)
     task = reward.components[names.index(reward.primary)]
     full = 1.0 if task.range is None else task.range[1]
@@ -154,21 +155,21 @@ def proposed_gates(reward: Reward) -> dict[str, Gate]:
 
 
 def _is_movable(gate: Gate | None) -> bool:
-    """Return whether a gate can be moved without scoring: it is on a named column."""
+    """Return whether a gate can change without scoring, as it is on a named column."""
     return gate is not None and isinstance(gate.on, str)
 
 
-# --- figures, from arrays, quick enough to follow a slider
+# --- figures, fast enough to follow a slider
 
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """What a person looks at while a weight moves, of rewards (rows,) and their groups.
+    """The figures shown while a weight moves.
 
-    `several` counts the groups of two judged completions or more, `tied` those of them
-    without a signal. `effective` is the share of the squared advantage by component,
-    and `auc` the share of sibling pairs that the reward orders as the label does: NaN
-    without a label.
+    `rewards` and `advantages` have shape (rows,), NaN where missing. `several` counts
+    groups with at least two judged completions, `tied` those of them without a signal.
+    `effective` is the share of the squared advantage by component. `auc` is the share
+    of sibling pairs that the reward orders as the label does, NaN without a label.
     """
 
     rewards: Floats
@@ -190,7 +191,7 @@ class Figures:
 
 
 def figures_of(views: Sequence[View], rows: int) -> Figures:
-    """Return the figures of all parts of a reward; rows of no part count as missing."""
+    """Return the figures over all parts of a reward; rows in no part are missing."""
     rewards = np.full(rows, np.nan)
     advantages = np.full(rows, np.nan)
     for view in views:
@@ -211,7 +212,7 @@ def figures_of(views: Sequence[View], rows: int) -> Figures:
 
 
 def name_components(views: Sequence[View]) -> dict[str, tuple[View, str]]:
-    """Return each component by its title: with its part where there are several."""
+    """Return each component by its title, with its part if there are several."""
     names = {}
     for view in views:
         for name in view.names:
@@ -231,9 +232,9 @@ def _auc(views: Sequence[View]) -> float:
 
 
 def share_of_turned_signs(before: Figures, now: Figures) -> float:
-    """Return the share of advantages before whose sign is another now, or gone.
+    """Return the share of nonzero advantages before whose sign is different now.
 
-    NaN where no advantage is known now, or none was before.
+    NaN without an advantage before, or now.
     """
     if np.isnan(now.advantages).all():
         return math.nan
