@@ -1,1 +1,1 @@
-"""What records look like in a notebook."""
+"""Pages of records, as HTML, Markdown and plain text."""

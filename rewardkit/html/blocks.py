@@ -1,7 +1,7 @@
-"""Blocks: the pieces of a page, each as HTML, Markdown and lines of plain text.
+"""Blocks: the pieces of a page, each with HTML, Markdown and plain text.
 
-They know which of their texts users wrote: those are `UserText`, and every `Quote` is
-one. `excerpts.hide_user_texts()` hides them all when they are rendered.
+Users' texts are `UserText` or `Quote`; `excerpts.hide_user_texts()` hides them all in
+every form.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from rewardkit.html.markup import (
     wrap_table,
 )
 
-MOST_ROWS = 24  # rows of a table; the others are counted
+MOST_ROWS = 24  # rows of a table; further rows are counted
 LONGEST_HTML_CELL = 200  # characters, in HTML and Markdown
 LONGEST_TEXT_CELL = 60  # characters, in a terminal
-LONGEST_IN_SENTENCE = 80  # characters, where a row is told as a sentence
+LONGEST_IN_SENTENCE = 80  # characters of a cell, in a row written as a sentence
 LONGEST_IN_LINE = 70  # characters of a completion in a short text
 
 
 class Piece:
-    """A block that is more than a line of text; each form is empty by default."""
+    """A block of a page; each form is empty by default."""
 
     def lines(self, verbose: bool) -> list[str]:
-        """Return it for a terminal; a short text leaves out what is folded."""
+        """Return its lines for a terminal; folded parts only if `verbose`."""
         return []
 
     @property
@@ -76,7 +76,7 @@ Block = Text | Piece
 
 @dataclass(frozen=True)
 class TextLine(Piece):
-    """A line of text; those that follow each other are a list."""
+    """A line of text; consecutive lines become a list."""
 
     text: Text
 
@@ -94,7 +94,7 @@ class TextLine(Piece):
 
 @dataclass(frozen=True)
 class Code(Piece):
-    """A line of code, whole, so that it can be copied."""
+    """A line of code, uncut so that it can be copied."""
 
     line: Text
 
@@ -112,13 +112,13 @@ class Code(Piece):
 
 @dataclass(frozen=True)
 class Table(Piece):
-    """Rows under a caption; the columns named in `numeric` are set flush right.
+    """Rows under a caption; columns named in `numeric` are right-aligned.
 
-    A table with a caption that is not open is folded in HTML and left out of a short
-    text. Columns that are "" in every row are left out, rows beyond `most` are counted,
-    cells are cut at `limit` characters. A `stacked` one has a line a cell on a narrow
-    page; one that `wraps` breaks its cells between words in a narrow terminal, where
-    others become sentences.
+    A table with a caption is folded in HTML and left out of a short text, unless
+    `is_open`. Columns that are "" in every row are left out, rows beyond `most` are
+    counted, cells are cut at `limit` characters. On a narrow page, a `stacked` table
+    has one line per cell. In a narrow terminal, a table that `wraps` breaks its cells
+    between words; the rows of others become sentences.
     """
 
     caption: str
@@ -132,7 +132,7 @@ class Table(Piece):
     wraps: bool = False
 
     def lines(self, verbose: bool) -> list[str]:
-        """Return it for a terminal, a sentence a row where it is wider than a line."""
+        """Return its lines for a terminal; rows too wide for it become sentences."""
         if not self.rows or (self._is_folded and not verbose):
             return []
         header, rows = drop_empty_columns(self.header, self.rows)
@@ -200,7 +200,7 @@ class Table(Piece):
 
 @dataclass(frozen=True)
 class Facts(Piece):
-    """Named values, a line each."""
+    """Named values, one per line."""
 
     rows: Sequence[tuple[str, object]]
 
@@ -224,7 +224,7 @@ class Facts(Piece):
 
 @dataclass(frozen=True)
 class Picture(Piece):
-    """A picture as SVG; text and Markdown have none."""
+    """A picture as SVG, left out of text and Markdown."""
 
     svg: str
 
@@ -235,22 +235,21 @@ class Picture(Piece):
 
 @dataclass(frozen=True)
 class Quote(Piece):
-    """A completion with the fields marked in it, below a line on where it is from.
+    """A completion with its fields marked, below a line about its origin.
 
-    It is a text of a user, so that a page with hidden texts has only the line. `values`
-    are what it earned and what other answers earn there, drawn as bars where there is
-    room.
+    A page with hidden user texts shows only the line. `values` are the rewards of this
+    and other answers, drawn as bars in HTML.
     """
 
     about: Text
     text: str | None
-    """``None``: there is nothing to quote."""
+    """The completion; None for only the line."""
     spans: Mapping[str, Sequence[Span]] = field(default_factory=dict)
     longest: int = LONGEST_EXCERPT
     values: Sequence[tuple[str, float]] = ()
 
     def lines(self, verbose: bool) -> list[str]:
-        """Return it for a terminal; a short text has one line of the completion."""
+        """Return its lines for a terminal; without `verbose`, one of the completion."""
         lines = wrap_line(self.heading) if self.heading else []
         excerpt = self._make_excerpt(self.longest if verbose else LONGEST_IN_LINE)
         if excerpt is None:
@@ -278,7 +277,7 @@ class Quote(Piece):
 
     @property
     def heading(self) -> str:
-        """What it earned beside other answers, and where it is from, in one line."""
+        """Its reward beside those of other answers, and its origin, in one line."""
         if not self.values:
             return str(self.about)
         (_, earned), *others = self.values
@@ -287,7 +286,7 @@ class Quote(Piece):
         return "; ".join(filter(None, [", ".join(figures), str(self.about)]))
 
     def _bars(self) -> list[tuple[str, float, float]]:
-        """Return name, number and width in percent of the bar of each value."""
+        """Return name, number and width of the bar, in percent, of each value."""
         numbers = [0.0, *(value for _, value in self.values)]
         low = min(numbers)
         scale = 100 / ((max(numbers) - low) or 1.0)
@@ -304,24 +303,24 @@ class Quote(Piece):
 
 @dataclass(frozen=True)
 class Action(Piece):
-    """A button on the workbench: a label, and the command that it sends."""
+    """A button of the workbench: a label, and the command that it sends."""
 
     label: str
     command: Sequence[Any]
     title: str = ""
     about: str = ""
-    """What it would do, beside the button."""
+    """Description of its effect, shown beside the button."""
 
     @property
     def html(self) -> str:
         return part("parts", "actions", [self])
 
 
-# --- blocks below each other
+# --- sequences of blocks
 
 
 def make_pieces(blocks: Sequence[Block]) -> list[Piece]:
-    """Return blocks with their lines of text as pieces, too."""
+    """Return blocks as pieces, with each text as a `TextLine`."""
     return [block if isinstance(block, Piece) else TextLine(block) for block in blocks]
 
 
@@ -334,7 +333,7 @@ def join_lines(blocks: Sequence[Block], verbose: bool) -> list[str]:
 
 
 def join_html(blocks: Sequence[Block]) -> str:
-    """Return blocks as HTML; lines of text that follow each other are a list."""
+    """Return blocks as HTML; consecutive lines of text become a list."""
     body = ""
     for is_text, run in groupby(make_pieces(blocks), _is_line):
         pieces = [piece.inner_html for piece in run]
@@ -343,7 +342,7 @@ def join_html(blocks: Sequence[Block]) -> str:
 
 
 def join_markdown(blocks: Sequence[Block]) -> str:
-    """Return blocks as Markdown; lines of text that follow each other are a list."""
+    """Return blocks as Markdown; consecutive lines of text become a list."""
     paragraphs = []
     for is_text, run in groupby(make_pieces(blocks), _is_line):
         pieces = [piece.markdown for piece in run]

@@ -1,4 +1,4 @@
-"""The pages of rollouts, rewards, scores, checks and explanations, from plain data."""
+"""Make the pages of rollouts, rewards, scores, checks and explanations."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from rewardkit.html.pictures import histogram_svg
 from rewardkit.plain import Plain, Record
 from rewardkit.reasons import Reason
 
-MOST_MISSES = 12  # missed expectations in sight
+MOST_MISSES = 12  # missed expectations shown unfolded
 MOST_ANSWERS = 12  # raw answers of models
 SCORE_FIGURES = ("weight", "mean", "std", "lowest", "highest")
 USER_COLUMNS = ("prompt", "completion", "ground_truth")
-"""Columns of a first row that hold texts of users."""
+"""Columns with users' texts."""
 
 
 # --- rollouts and rewards
 
 
 def rollouts_page(about: Plain, columns: Sequence[str], rows: Sequence[Plain]) -> Page:
-    """Return how rollouts were read and grouped, and their first rows.
+    """Return the page of rollouts: how they were read, and their first rows.
 
     `about` is their summary.
     """
@@ -44,9 +44,9 @@ def rollouts_page(about: Plain, columns: Sequence[str], rows: Sequence[Plain]) -
 def describe_reading(
     about: Plain, columns: Sequence[str] = ()
 ) -> list[tuple[str, str]]:
-    """Return what was read and how: source, groups, columns, notes, warnings.
+    """Describe how rollouts were read: source, groups, columns, notes, warnings.
 
-    Without `columns` only the renamed ones are listed.
+    Without `columns`, only the renamed columns are listed.
     """
     renamed = []
     for name, source in about["mapping"].items():
@@ -81,7 +81,7 @@ def _describe_groups(about: Plain) -> str:
 
 
 def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> Table:
-    """Return rollouts as a table: id, group, texts; a prompt stands once."""
+    """Return rollouts as a table of id, group and texts; a prompt is not repeated."""
     wanted = dict.fromkeys(["rollout_id", *group_key, *USER_COLUMNS])
     names = [name for name in wanted if any(name in row for row in rows)]
     cells: list[list[object]] = []
@@ -101,9 +101,9 @@ def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> Table:
 
 
 def reward_page(about: Plain, parts: Sequence[Page] = ()) -> Page:
-    """Return a reward as its record has it: fields, components, options.
+    """Return the page of a reward from its record: fields, components, options.
 
-    Of a route, what is paid for each value, and the pages of its `parts` behind it.
+    For a route: a table of its rewards, then the pages of its branches, `parts`.
     """
     title = f"Reward {about['name']}"
     if "route" in about:
@@ -150,8 +150,8 @@ def _route_table(route: Plain) -> Table:
 class ComponentScores:
     """A component of scored rollouts.
 
-    `figures` are mean, spread, lowest and highest of its scores (see `summarize`),
-    `counts` are by status, `errors` are reasons.
+    `figures` are mean, standard deviation, minimum and maximum of its scores (see
+    `summarize`). `counts` are by status, `errors` are reasons.
     """
 
     name: str
@@ -167,10 +167,10 @@ def scores_page(
     components: Sequence[ComponentScores],
     models: Sequence[UserText | str] = (),
 ) -> Page:
-    """Return how the reward and each component are spread, and which `models` judged.
+    """Return the page of scores: distributions, counts by status, errors, `models`.
 
-    A row has the weight, mean, spread and observed range, and the counts by status. The
-    most frequent reason of errors stands below the table.
+    A table row has a component's weight, mean, standard deviation, observed range, and
+    counts by status. The most frequent reason for errors follows the table.
     """
     missing = int(np.isnan(rewards).sum())
     summary = f"{len(rewards):,} rollouts"
@@ -201,12 +201,13 @@ def scores_page(
 
 
 def summarize(values: NDArray[Any]) -> list[float]:
-    """Return mean, spread, lowest and highest of what is not NaN."""
+    """Return mean, standard deviation, minimum and maximum, ignoring NaN."""
     is_judged = ~np.isnan(values)
-    judged = values if is_judged.all() else values[is_judged]  # many are not copied
+    # a large array is copied only if necessary
+    judged = values if is_judged.all() else values[is_judged]
     if not len(judged):
         return [math.nan] * 4
-    with np.errstate(over="ignore", invalid="ignore"):  # unbounded ones may be enormous
+    with np.errstate(over="ignore", invalid="ignore"):  # scores may be huge
         return [judged.mean(), judged.std(), judged.min(), judged.max()]
 
 
@@ -214,10 +215,9 @@ def summarize(values: NDArray[Any]) -> list[float]:
 
 
 def check_page(name: str, outcome: Plain, notes: Sequence[str] = ()) -> Page:
-    """Return the `outcome` of a check (its record): counts, misses, what is undecided.
+    """Return the page of a check, from its record: counts, misses, undecided cases.
 
-    What a miss `got` may be a `UserText`; `notes` are sentences on what was not
-    checked.
+    `got` of a miss may be a `UserText`. `notes` say what was not checked.
     """
     passed = outcome["passed"]
     failed = outcome["failed"]
@@ -232,8 +232,31 @@ def check_page(name: str, outcome: Plain, notes: Sequence[str] = ()) -> Page:
         blocks.append(
             f"Left out, as the reward has no such component: {', '.join(counts)}"
         )
+    tables, more_misses = _miss_tables(outcome["misses"])
+    blocks += tables
+    pending = []
+    for case in outcome["to_decide"]:
+        completions = _completions(case["completion"], case["below"])
+        pending.append((case["case"], case["got"], completions, UserText(case["why"])))
+    caption = f"To decide: {counted(len(pending), 'case')}, neither passed nor failed"
+    names = ("case", "now gets", "completion", "why")
+    blocks.append(
+        Table(caption, names, pending, is_open=True, most=200, stacked=True, limit=400)
+    )
+    title = f"{mark} {passed:,} of {passed + failed:,} cases passed, {failed:,} failed"
+    if pending:
+        title += f", {len(pending):,} undecided"
+    foot = ""
+    if more_misses:
+        count = counted(more_misses, "more missed expectation")
+        foot = f"And {count}: text(verbose=True)"
+    return Page(title, blocks, f"reward {name}", foot)
+
+
+def _miss_tables(misses: Sequence[Plain]) -> tuple[list[Table], int]:
+    """Return tables of the first and of the other misses, and the number of others."""
     rows = []
-    for miss in outcome["misses"]:
+    for miss in misses:
         fields = [f"{key} = {value!r}" for key, value in miss["fields"].items()]
         truth = miss["ground_truth"]
         rows.append((
@@ -248,43 +271,25 @@ def check_page(name: str, outcome: Plain, notes: Sequence[str] = ()) -> Page:
         ))  # fmt: skip
     header = ("case", "what", "expected", "got", "fields", "truth", "completion", "why")
     options: Record = {"numeric": ("expected",), "most": 200, "stacked": True}
-    first = rows[:MOST_MISSES]
-    rest = rows[MOST_MISSES:]
-    blocks.append(Table("", header, first, limit=400, **options))
-    blocks.append(Table(f"and {len(rest):,} more", header, rest, **options))
-    pending = []
-    for case in outcome["to_decide"]:
-        completions = _completions(case["completion"], case["below"])
-        pending.append((case["case"], case["got"], completions, UserText(case["why"])))
-    caption = f"To decide: {counted(len(pending), 'case')}, neither passed nor failed"
-    names = ("case", "now gets", "completion", "why")
-    blocks.append(
-        Table(caption, names, pending, is_open=True, most=200, stacked=True, limit=400)
-    )
-    title = f"{mark} {passed:,} of {passed + failed:,} cases passed, {failed:,} failed"
-    if pending:
-        title += f", {len(pending):,} undecided"
-    foot = ""
-    if rest:
-        foot = (
-            f"And {counted(len(rest), 'more missed expectation')}: text(verbose=True)"
-        )
-    return Page(title, blocks, f"reward {name}", foot)
+    others = rows[MOST_MISSES:]
+    first_table = Table("", header, rows[:MOST_MISSES], limit=400, **options)
+    other_table = Table(f"and {len(others):,} more", header, others, **options)
+    return [first_table, other_table], len(others)
 
 
 def _completions(completion: str, below: str) -> UserText:
-    """Return a completion; of an order, with the one that is to stand below it."""
+    """Return a completion, followed by the lower one if the case is an order."""
     if below:
         completion += f"\n-- below:\n{below}"
     return UserText(completion)
 
 
 VERDICT_COLUMNS = ("level", "reason", "tokens", "cost", "cached", "raw")
-"""Parts of a verdict that have a place of their own; others stand behind the reason."""
+"""Parts of a verdict with their own place; others are added to the reason."""
 
 
 def verdict_blocks(verdicts: Mapping[str, Plain]) -> list[Block]:
-    """Return what models said of each component, with the raw answers folded."""
+    """Return the verdicts of models on each component, with raw answers folded."""
     rows = []
     answers: list[Block] = []
     for name, verdict in verdicts.items():
@@ -324,7 +329,7 @@ def result_page(
     fields: Plain,
     notes: Plain,
 ) -> Page:
-    """Return what one completion got.
+    """Return the page of the result of one completion.
 
     `rows` are component, status, score, weight and reason.
     """
@@ -350,10 +355,9 @@ def result_page(
 
 
 def contribution_table(lines: Sequence[Any], total: str, combined: str = "") -> Table:
-    """Return what each component adds to a reward, with bars, and the total.
+    """Return a table of each component's contribution, with bars, and the total.
 
-    `lines` are those of an Explanation; `combined` says how the components are
-    combined.
+    `lines` are those of an Explanation; `combined` is the aggregation.
     """
     largest = 0.0
     for line in lines:
@@ -375,11 +379,11 @@ def contribution_table(lines: Sequence[Any], total: str, combined: str = "") -> 
 
 
 def taken_table(fields: Sequence[tuple[str, object, str]]) -> Table:
-    """Return what each field extracted and at which characters."""
+    """Return a table of each field's extraction and its position in characters."""
     return Table("", ("field", "value", "characters"), fields, limit=600)
 
 
 def note_table(notes: Plain) -> Table:
-    """Return what components noted."""
+    """Return a table of the components' notes."""
     rows = [(name, UserText(value)) for name, value in notes.items()]
     return Table("", ("note", "value"), rows, limit=600)

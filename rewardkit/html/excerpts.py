@@ -1,7 +1,7 @@
-"""Texts of users and models as a person can read them, in a terminal and as Markdown.
+"""Make users' and models' texts readable, in a terminal and as Markdown.
 
-An excerpt is short, nothing is hidden in it, and what fields extracted is marked. One
-switch hides all texts of users: see `hide_user_texts`.
+An excerpt is short, shows invisible characters, and marks what fields extracted. The
+switch `hide_user_texts` hides all users' texts.
 """
 
 from __future__ import annotations
@@ -24,27 +24,26 @@ LINE = ContextVar("LINE", default=110)
 
 LONGEST_EXCERPT = 420  # characters of an excerpt
 AROUND = 60  # characters shown on both sides of a span
-WORD_END_WITHIN = 16  # characters within which a cut looks for the end of a word
+WORD_END_WITHIN = 16  # characters to move a cut to the end of a word
 LONGEST_LINE = 800
-"""Characters of a line or a sentence, which may quote what a user's function said."""
-INDENT = 4 * " "  # before the further lines of a wrapped line
+"""Most characters of a line, which may quote messages of a user's function."""
+INDENT = 4 * " "  # before the continuation lines of a wrapped line
 
 
 # --- texts of users
 
 
 class _Switch:
-    """Whether texts of users are hidden in this process."""
+    """The state of the process: whether users' texts are hidden."""
 
     hides_texts = False
 
 
 def hide_user_texts(hidden: bool = True) -> None:
-    """Hide every `UserText` in what is rendered from now on, or show them again.
+    """Hide every `UserText` that is rendered from now on, or show them again.
 
-    A report with ``redact=True`` calls this once, in its first cell. It is a switch of
-    the process and not a context variable, because a kernel runs each cell in a context
-    of its own.
+    A report with ``redact=True`` calls this in its first cell. The switch is global,
+    not a context variable, because a kernel runs each cell in a new context.
     """
     _Switch.hides_texts = hidden
 
@@ -61,7 +60,7 @@ def hidden_user_texts(hidden: bool = True) -> Iterator[None]:
 
 
 def user_texts_are_hidden() -> bool:
-    """Return whether `hide_user_texts` is in force."""
+    """Return whether users' texts are hidden."""
     return _Switch.hides_texts
 
 
@@ -69,9 +68,8 @@ def user_texts_are_hidden() -> bool:
 class UserText:
     """A text that quotes a user or a model: a prompt, completion, truth or error.
 
-    It stands wherever a page takes text: as a line, in a cell of a table, in a
-    sentence. ``str()`` gives the text, or while user texts are hidden `instead` (by
-    default how many words are hidden).
+    A page accepts it wherever it accepts a text. ``str()`` returns the text; while user
+    texts are hidden, `instead`, by default the number of hidden words.
     """
 
     text: object
@@ -92,7 +90,7 @@ Text = str | UserText
 
 
 def quote_reason(reason: Reason, *, before: str = "") -> UserText:
-    """Return why there is no score, behind our own words; its quotes can be hidden."""
+    """Return a reason after the text `before`; its quotes can be hidden."""
     return UserText(f"{before}{reason}", f"{before}{reason.redacted()}")
 
 
@@ -107,13 +105,13 @@ class Excerpt:
     spans: Mapping[str, Sequence[Span]]
 
     def bracketed(self) -> str:
-        """Return the text for a terminal, with what fields extracted in brackets."""
+        """Return the text for a terminal, with extractions in brackets."""
         spans = []
         for name, places in self.spans.items():
             spans += [(start, end, name) for start, end in places]
         text, position = "", 0
         for start, end, name in sorted(spans):
-            if start >= position:  # one that begins inside another is left out
+            if start >= position:  # skip a span that begins inside another
                 text += f"{self.text[position:start]}⟦{name}: {self.text[start:end]}⟧"
                 position = end
         return text + self.text[position:]
@@ -125,9 +123,9 @@ def make_excerpt(
     *,
     longest: int = LONGEST_EXCERPT,
 ) -> Excerpt:
-    """Return a text with nothing hidden in it, of a long one without the middle.
+    """Return a text with visible characters only; a long one without its middle.
 
-    What surrounds the spans stays; the spans returned are those of the excerpt.
+    The surroundings of spans are kept. The spans of the result refer to the excerpt.
 
     >>> make_excerpt("0123456789" * 10, longest=30).text
     '01234567890123456789 ⟨70 characters⟩ 0123456789'
@@ -152,8 +150,8 @@ def make_excerpt(
 def _choose_pieces(
     text: str, spans: Mapping[str, Sequence[Span]], longest: int
 ) -> list[Span]:
-    """Choose what to show: beginning, end, and the surroundings of each span."""
-    if len(text) <= 5 * longest // 4:  # a cut of so little would save nothing
+    """Choose the parts to show: start, end, and the surroundings of each span."""
+    if len(text) <= 5 * longest // 4:  # the note on a cut would be as long
         return [(0, len(text))]
     head = 2 * longest // 3
     tail = len(text) - longest // 3
@@ -166,7 +164,7 @@ def _choose_pieces(
     wanted = [(0, head), (tail, len(text))]
     for ends in spans.values():
         for start, end in ends:
-            last = min(end, start + longest // 2)  # of a long span its beginning
+            last = min(end, start + longest // 2)  # only the start of a long span
             wanted.append((start - AROUND, last + AROUND))
             wanted.append((end - AROUND, end + AROUND))
     pieces: list[Span] = []
@@ -181,9 +179,9 @@ def _choose_pieces(
 
 
 def visible(text: str) -> str:
-    r"""Return a text with names for controls, zero widths and lone surrogates.
+    r"""Replace controls, zero-width characters and lone surrogates by visible names.
 
-    Line breaks and tabs stay.
+    Line breaks and tabs are kept.
 
     >>> visible("a\x1b[2J\u200b\u202eb\r\n\ud800")
     'a␛[2J⟨U+200B⟩⟨U+202E⟩b␍\n⟨U+D800⟩'
@@ -203,7 +201,7 @@ def _make_character_visible(character: str) -> str:
 
 
 def one_line(text: object, longest: int = 300) -> str:
-    """Return any text on one line, with nothing hidden in it."""
+    """Return a text on one line, with visible characters only."""
     line = " ".join(visible(str(text)).split())
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
@@ -212,7 +210,7 @@ def one_line(text: object, longest: int = 300) -> str:
 
 
 def wrap_line(text: Text, *, indent: str = INDENT) -> list[str]:
-    """Break a line where the terminal ends; the blanks that it begins with stay."""
+    """Break a line at the width of the terminal, keeping its leading blanks."""
     line = str(text)
     blanks = line[: len(line) - len(line.lstrip(" "))]
     return textwrap.wrap(
@@ -225,18 +223,18 @@ def wrap_line(text: Text, *, indent: str = INDENT) -> list[str]:
 
 
 def prefix_lines(prefix: str, lines: Sequence[str]) -> list[str]:
-    """Return lines behind a prefix, such as blanks."""
+    """Put a prefix, such as blanks, before each line."""
     return [prefix + line for line in lines]
 
 
 def escape_markdown(text: object, longest: int = LONGEST_LINE) -> str:
-    """Return text as Markdown that shows it as it is, without markup of its own."""
+    """Return text as Markdown that shows it literally."""
     line = escape(one_line(text, longest), quote=False)
     return re.sub(r"([\\`*_\[\]#+!|~$]|^-)", r"\\\1", line)
 
 
 def fence(text: str) -> str:
-    """Return lines as a block of code that no line of them ends."""
+    """Return a text as a Markdown code block that the text itself cannot close."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"

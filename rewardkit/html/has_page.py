@@ -1,6 +1,6 @@
-"""The base of records that show themselves, without what pages are made of.
+"""The base class of records with a page, without the blocks of pages.
 
-That is imported when a record is shown, as many score and look at no page.
+Blocks are imported when a record is first shown, as most scoring shows none.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from typing import Any
 
 
 class HasPage:
-    """A record that shows itself: as HTML or Markdown in a notebook, as text elsewhere.
+    """A record shown as HTML or Markdown in a notebook, and as text elsewhere.
 
-    A record inherits this and composes its `page`; a dataclass needs ``repr=False``.
+    A subclass composes its `page`; a dataclass needs ``repr=False``.
     """
 
     def page(self) -> Any:
-        """Return what the record says of itself, a `Page`."""
+        """Return the `Page` of the record."""
         raise NotImplementedError
 
     def text(self, *, verbose: bool = False) -> str:

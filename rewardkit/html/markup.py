@@ -1,7 +1,7 @@
-"""Escaped HTML from the templates beside this module, and tables of plain text.
+"""Make escaped HTML from templates, and tables of plain text.
 
-Completions are hostile text: whatever of one is in HTML went through `escaped`, in
-templates too.
+Completions are hostile text: HTML contains them only through `escaped`, also in
+templates.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 LONGEST_ESCAPED = 4000
-"""Characters of one text: a page with a completion of 1 MB is no use to a person."""
+"""Most characters of one text: nobody can read a page with a completion of 1 MB."""
 SPAN_COLOURS = (
     "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2"
 )  # fmt: skip
-"""Okabe and Ito's, for colour-blind readers."""
+"""Okabe and Ito's palette, for colour-blind readers."""
 GRADE_WORDS = {
     "high": "not ready",
     "warn": "to be read",
     "info": "not known",
     "good": "good",
 }
-"""Grade of an answer or a finding -> what it says, for screen readers."""
+"""Grade of an answer or finding -> words for screen readers."""
 GRADE_MARKS = {
     "high": "\u25cf",
     "warn": "\u25b2",
     "info": "\u25cb",
     "good": "\u2713",
 }
-"""Grade -> its shape, which tells it without colour."""
+"""Grade -> its shape, for reading without colour."""
 
 # --- texts
 
@@ -50,7 +50,7 @@ GRADE_MARKS = {
 def escaped(text: object, *, limit: int | None = LONGEST_ESCAPED) -> str:
     """Return text as harmless HTML, with controls and lone surrogates made visible.
 
-    It is cut at `limit` characters, with a note on how many are left out.
+    It is cut at `limit` characters, with a note that counts the others.
     """
     line = str(text)
     note = ""
@@ -62,19 +62,19 @@ def escaped(text: object, *, limit: int | None = LONGEST_ESCAPED) -> str:
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\u2060\ufeff"
-    "\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # would reorder the text around them
+    "\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # these reorder the text around them
 )
 
 
 def number(value: float | str) -> str:
-    """Return a number in a few digits, "-" where it is missing; words stay."""
+    """Return a number with a few digits, "-" for NaN; texts are returned as is."""
     if isinstance(value, str):
         return value
     return "-" if math.isnan(value) else short_number(value)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return lines of plain text in which the columns of the rows are aligned."""
+    """Return rows as lines of plain text with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
@@ -89,12 +89,12 @@ def wrap_table(
     numeric: Sequence[str],
     width: int,
 ) -> list[str]:
-    """Return lines of at most this width, with cells broken between words.
+    """Return a table as lines of at most this width, with cells broken between words.
 
-    Columns named in `numeric` are flush right, and broken in their header alone; a
-    column of dates has two lines. [] where the words of the header have no room.
+    Columns named in `numeric` are right-aligned, and only their header is broken; a
+    date has two lines. [] if the words of the header do not fit.
     """
-    # slow to import, and few tables are that wide
+    # slow to import, and few tables are so wide
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -124,7 +124,7 @@ def wrap_table(
 class Bar:
     """A number in a cell of a table, with a bar in front of it in HTML.
 
-    `share` is from -50 to 50: percent of the bar's room, whose middle is 0.
+    `share` is from -50 to 50: percent of the bar's full width, with 0 in the middle.
     """
 
     value: str
@@ -182,46 +182,46 @@ def _template(name: str) -> Template:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return the HTML that a template makes of plain values and `html_of` pieces."""
+    """Render a template with plain values and `html_of` pieces as HTML."""
     return _template(template).render(values)
 
 
 def part(template: str, macro: str, *values: Any) -> str:
-    """Return the HTML that a macro of a template makes."""
+    """Render a macro of a template as HTML."""
     return str(getattr(_template(template).module, macro)(*values))
 
 
 def html_of(body: str) -> Any:
-    """Mark a piece of HTML, so that a template takes it as it is."""
+    """Mark a text as HTML, so that templates do not escape it."""
     from markupsafe import Markup
 
     return Markup(body)
 
 
 def read_asset(name: str) -> str:
-    """Return a style sheet or script from beside the templates."""
+    """Read a style sheet or script from the folder of the templates."""
     return (files("rewardkit.html") / "templates" / name).read_text(encoding="utf-8")
 
 
 @functools.cache
 def style(*sheets: str) -> Any:
-    """Return the style sheet of all cards as HTML, with "page" or "workbench"."""
+    """Return the style sheet of all cards, and further `sheets`, as HTML."""
     packed = [_pack(read_asset(f"{name}.css")) for name in ("style", *sheets)]
     return html_of("".join(f"<style>{css}</style>" for css in packed))
 
 
 def _pack(css: str) -> str:
-    """Return a style sheet without comments and white space: each card brings it."""
+    """Remove comments and white space from a style sheet, which each card repeats."""
     css = re.sub(r"/\*.*?\*/", "", " ".join(css.split()))
     return re.sub(r"\s*([{};])\s*", r"\1", css)
 
 
 def page(title: str, body: str, pages: Sequence[tuple[str, str, bool]] = ()) -> str:
-    """Return a whole HTML page around a body of escaped HTML, with style and script.
+    """Return an HTML page around a body of escaped HTML, with style and script.
 
-    `pages` are the pages of a report: name, address, and whether it is this one.
+    `pages` are the pages of a report: name, address, and whether it is this page.
     """
-    for sheets in (("workbench",), ()):  # which stand once, in the head
+    for sheets in (("workbench",), ()):  # the head has them once
         body = body.replace(style(*sheets), "")
     script = html_of(read_asset("page.js"))
     return render("page", title=title, body=html_of(body), pages=pages, script=script)
@@ -233,7 +233,7 @@ def page(title: str, body: str, pages: Sequence[tuple[str, str, bool]] = ()) -> 
 def drop_empty_columns(
     header: Sequence[str], rows: Sequence[Sequence[object]]
 ) -> tuple[list[str], list[list[object]]]:
-    """Return a table's header and rows without the columns that are "" throughout."""
+    """Remove the columns of a table that are "" in every row."""
     has_text = []
     for cells in zip(*rows, strict=True):
         has_text.append(any(cell != "" for cell in cells))
@@ -242,22 +242,22 @@ def drop_empty_columns(
 
 
 def card(title: str, body: str = "", *, summary: str = "") -> str:
-    """Return a record's HTML: its title and summary as plain text, and its body."""
+    """Return a record's HTML from title and summary, plain texts, and its body."""
     return part("parts", "card", title, summary, html_of(body))
 
 
 def folded(summary: str, body: str, *, is_open: bool = False) -> str:
-    """Return HTML that opens on a click; the summary is plain text."""
+    """Return HTML that unfolds on a click; the summary is plain text."""
     return part("parts", "folded", summary, html_of(body), is_open)
 
 
 def listed(items: Iterable[str]) -> str:
-    """Return a list of pieces of HTML; "" where there are none."""
+    """Return pieces of HTML as a list; "" without any."""
     return part("parts", "listed", [html_of(item) for item in items])
 
 
 def paragraphs(*lines: object) -> str:
-    """Return lines of plain text as paragraphs; empty ones are left out."""
+    """Return lines of plain text as HTML paragraphs, without empty lines."""
     return "".join(f"<p>{escaped(line)}</p>" for line in lines if line != "")
 
 
@@ -270,11 +270,11 @@ def table(
     most: int | None = None,
     limit: int = LONGEST_ESCAPED,
 ) -> str:
-    """Return an HTML table of escaped cells; `numeric` columns are set flush right.
+    """Return an HTML table of escaped cells; `numeric` columns are right-aligned.
 
-    It scrolls by itself where it is wider than the page; a header of empty names is
-    left out. A `stacked` table has a line a cell on a narrow page. Rows beyond `most`
-    are counted, cells are cut at `limit` characters.
+    A table wider than the page scrolls. A header of empty names is left out. A
+    `stacked` table has one line per cell on a narrow page. Rows beyond `most` are
+    counted, cells are cut at `limit` characters.
     """
     return part("parts", "table", header, rows, numeric, stacked, most, limit)
 
@@ -285,9 +285,9 @@ def marked(
     *,
     limit: int = LONGEST_ESCAPED,
 ) -> str:
-    """Return the text with the spans of each name in a colour, labelled with the name.
+    """Return a text as HTML with the spans of each name coloured and labelled.
 
-    A span that begins inside another is labelled behind it.
+    A span that begins inside another is labelled after it.
     """
     start_of_text = text[:limit]
     colours = {}
@@ -297,7 +297,7 @@ def marked(
         edges += [(start, -end, name) for start, end in spans[name] if start < limit]
     pieces: list[tuple[str | None, str, str]] = []
     position = 0
-    for start, negative_end, name in sorted(edges):  # the longer of two comes first
+    for start, negative_end, name in sorted(edges):  # of equal starts, longest first
         if start < position:
             pieces.append((None, name, colours[name]))
             continue

@@ -1,6 +1,6 @@
-"""A page: what a record says of itself, rendered as HTML, Markdown and plain text.
+"""Pages of records: a title and blocks, rendered as HTML, Markdown and plain text.
 
-A page is a title and blocks. How a record gets its page stands in README.md.
+README.md explains how a record gets its page.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ from rewardkit.html.has_page import HasPage as HasPage
 from rewardkit.html.markup import card, folded, html_of, part
 from rewardkit.reasons import HIDDEN, Reason
 
-UNDER_MARK = 7 * " "  # before what stands below the headline of a finding
+UNDER_MARK = 7 * " "  # indent below the headline of a finding
 
 
 @dataclass(frozen=True)
 class More(Piece):
-    """Blocks behind a caption: folded in HTML, left out of a short text.
+    """Blocks under a caption: folded in HTML, left out of a short text.
 
-    Without a caption they are in sight on HTML pages, and left out of a short text
-    alone.
+    Without a caption, HTML shows them unfolded.
     """
 
     caption: str
@@ -77,9 +76,9 @@ class More(Piece):
 
 @dataclass(frozen=True, repr=False)
 class Page(HasPage, Piece):
-    """What a record says: a verdict as `title`, `summary` behind it, blocks below it.
+    """The page of a record: the verdict as `title`, a `summary` after it, and blocks.
 
-    `foot` stands at the end of a short text alone: it says how to get the rest.
+    `foot` is the last line of a short text only, and says how to get the full text.
     """
 
     title: Text
@@ -111,7 +110,7 @@ class Page(HasPage, Piece):
 
     @property
     def body(self) -> str:
-        """Return what stands below its title as escaped HTML."""
+        """Return the blocks below its title as escaped HTML."""
         return join_html(self.blocks)
 
     @property
@@ -127,9 +126,9 @@ class Page(HasPage, Piece):
 
 @dataclass(frozen=True)
 class Point(Piece):
-    """A finding on a page: code, what is wrong, why it matters, examples, what to do.
+    """A finding on a page: its code, sentence, reason, advice and examples.
 
-    The first of the `examples` is in sight, the others are folded with the `details`.
+    The first example is shown, the others are folded together with the `details`.
     `actions` are buttons.
     """
 
@@ -144,11 +143,11 @@ class Point(Piece):
 
     @property
     def mark(self) -> str:
-        """The severity as a shape and a word."""
+        """The mark of its severity: a shape and a word."""
         return SEVERITY_MARKS[self.severity]
 
     def freeze(self) -> Point:
-        """Return it in plain texts, with those of users only if they are not hidden."""
+        """Return a copy with plain texts; users' texts are left out if hidden."""
         examples = []
         for quote in self.examples:
             text = None if user_texts_are_hidden() else quote.text
@@ -157,7 +156,7 @@ class Point(Piece):
         return Point(self.severity, self.code, *texts, examples)
 
     def lines(self, verbose: bool) -> list[str]:
-        """Return it for a terminal; a short one has the first example in a line."""
+        """Return its lines for a terminal; further examples only if `verbose`."""
         head = f"{self.mark} {self.code}: {self.sentence}"
         if str(self.reason):
             head += f" {self.reason}"
@@ -190,7 +189,7 @@ class Point(Piece):
 
 
 def explain_columns(meanings: Mapping[str, str]) -> More:
-    """Return what the columns of a table say, folded, to stand below it."""
+    """Return folded explanations of a table's columns, to show below it."""
     return More("What its columns say", [Facts([*meanings.items()])])
 
 
@@ -202,7 +201,7 @@ def point_of(
     details: Sequence[Block] = (),
     actions: Sequence[Action] = (),
 ) -> Point:
-    """Return a finding as it stands on every page."""
+    """Return a finding in the form that all pages share."""
     without_quotes = redact_finding(finding).statement
     return Point(
         finding.severity,
@@ -217,7 +216,7 @@ def point_of(
 
 
 def accepted_findings(findings: Iterable[Finding]) -> More:
-    """Return the findings that are accepted, each with its reason, folded."""
+    """Return accepted findings with their reasons, folded."""
     lines: list[Block] = []
     for finding in findings:
         if finding.accepted:
@@ -230,12 +229,12 @@ def accepted_findings(findings: Iterable[Finding]) -> More:
 
 
 def redact_finding(finding: Finding) -> Finding:
-    """Return a finding that quotes no completion, truth or message of an error."""
+    """Return a finding without quotes of completions, truths or error messages."""
     evidence: dict[str, Any] = {}
     for name, value in finding.evidence.items():
         if name == "truths" or (name == "says" and finding.code == "exploit"):
             value = HIDDEN
-        elif name in ("words", "pays") and "`" in str(value):  # marks and wordings
+        elif name in ("words", "pays") and "`" in str(value):  # quotes of completions
             value = HIDDEN if name == "words" else [HIDDEN]
         elif isinstance(value, Reason):
             value = value.redacted()
@@ -245,7 +244,7 @@ def redact_finding(finding: Finding) -> Finding:
 
 
 def redact_example(example: Example) -> Example:
-    """Return an example without its columns; beside a reason it says figures only."""
+    """Return an example without its columns, and without quotes in its reason."""
     if example.reason is None:
         return replace(example, columns={})
     reason = example.reason.redacted()
@@ -259,7 +258,7 @@ def quote_of(
     *,
     longest: int = LONGEST_EXCERPT,
 ) -> Quote:
-    """Return the completion that shows a finding, below what is said about it."""
+    """Return the completion of an example, below the line `about` it."""
     values = []
     if not example.outcome and not math.isnan(example.reward):
         values.append(("this", example.reward))

@@ -1,7 +1,7 @@
-"""Pictures as SVG text: what redraws fastest while a slider moves.
+"""Draw pictures as SVG text, which redraws fast enough to follow a slider.
 
-They have the colours of the style sheet. Shapes differ by form (filled, outlined), so
-that they can be read without colour.
+They use the colours of the style sheet. Shapes also differ by form (filled, outlined),
+for reading without colour.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from rewardkit.findings import number_range, short_number
 
 HISTOGRAM_BINS = 40
 REWARD_ROUNDING = 1e-9
-"""Rewards that differ by less, relative to their size, differ by rounding alone."""
+"""Relative difference of rewards below which it is rounding error."""
 SPARK_BINS = 20
 MOST_GROUP_COLUMNS = 160
-"""Groups up to which each has a column; of more, neighbours share one."""
+"""Most columns of groups; with more groups, neighbours share a column."""
 WIDTH, HEIGHT = 360, 108
-LEFT, BELOW, ABOVE, STRIP = 52, 18, 6, 14  # room around the picture, and for the strip
+LEFT, BELOW, ABOVE, STRIP = 52, 18, 6, 14  # margins, and the height of the strip
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 GREY_STROKE = 'stroke="var(--rk-grey)"'
 
 
 def histogram_svg(values: Floats, before: Floats | None = None) -> str:
-    """Draw a histogram of rewards (rows,), NaN left out; `before` is an outline."""
+    """Draw a histogram of rewards (rows,), without NaN; `before` is an outline."""
     rewards = _finite(values)
     earlier = _finite(before)
     if not len(rewards):
@@ -67,7 +67,7 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
 
 
 def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) -> str:
-    """Draw groups by mean reward: their range and mean, below them who has no signal.
+    """Draw groups by mean reward: range, mean, and a strip of those without a signal.
 
     Args:
         low: Lowest reward of each group, (groups,); a group with a NaN is left out.
@@ -117,11 +117,11 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
 
 
 def _average_columns(order: Array, *values: Array) -> tuple[Array, list[Floats]]:
-    """Put groups, in this order, into columns, where they are many, of neighbours.
+    """Put groups, in this order, into at most `MOST_GROUP_COLUMNS` columns.
 
     Returns:
-        The edges of the columns, (columns + 1,), and the means of the `values` of
-        groups in them, (columns,) each.
+        The edges of the columns, (columns + 1,), and for each of `values` its means
+        over the groups in a column, (columns,).
     """
     columns = min(MOST_GROUP_COLUMNS, len(order))
     edges = np.linspace(0, len(order), columns + 1).astype(int)
@@ -133,9 +133,9 @@ def _average_columns(order: Array, *values: Array) -> tuple[Array, list[Floats]]
 
 
 def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
-    """Draw small how scores (rows,) lie in their declared range, NaN left out.
+    """Draw a sparkline histogram of scores (rows,) over their range, without NaN.
 
-    Without a range it is between the least and the most.
+    Without a declared range, it spans the scores.
     """
     scores = _finite(values)
     if not len(scores):
@@ -159,7 +159,7 @@ def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
 
 
 def _axis_ends(values: Floats) -> tuple[float, float]:
-    """Return the ends of an axis, with room where the values are too close for bins."""
+    """Return the ends of an axis, wider than the values if these are nearly equal."""
     low = float(values.min())
     high = float(values.max())
     if high - low <= REWARD_ROUNDING * max(1.0, abs(low), abs(high)):
@@ -168,7 +168,7 @@ def _axis_ends(values: Floats) -> tuple[float, float]:
 
 
 def _finite(values: Floats | None) -> Floats:
-    """Return the finite values; the array itself where all are, as it may be large."""
+    """Return the finite values; the array itself if all are, as it may be large."""
     if values is None:
         return np.zeros(0)
     is_finite = np.isfinite(values)
@@ -183,7 +183,7 @@ def _bars(
     heights: Array,
     opacity: float = 1.0,
 ) -> str:
-    """Draw rectangles of one width; those of no height are left out."""
+    """Draw rectangles of equal width, without those of height 0."""
     inner = ""
     for x, y, height in zip(
         start.tolist(), top.tolist(), heights.tolist(), strict=True
@@ -208,7 +208,7 @@ def _svg(
     y_ends: tuple[str, str],
     floor: float,
 ) -> str:
-    """Return the picture with the ends of its axes; its title is read to the blind."""
+    """Return a figure with the ends of its axes; screen readers read its title."""
     middle = HEIGHT / 2
     inner += _text(LEFT, HEIGHT + 14, x_ends[0], "start")
     inner += _text(WIDTH, HEIGHT + 14, x_ends[1], "end")

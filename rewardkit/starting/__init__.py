@@ -1,1 +1,1 @@
-"""Starting: a first reward for a new task, written from a log."""
+"""Write a first reward for a new task from a log."""

@@ -1,4 +1,4 @@
-"""Extractions: ways to read the answers of a log, and how often each one is right."""
+"""Measure ways to read the answers of a log, and how often each is right."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from rewardkit.rewards.source import code_of
 Objects = np.ndarray[Any, np.dtype[np.object_]]
 
 # Shares are of the completions; all of these are our choice.
-MOST_NAMES = 3  # names of tags that are tried
-RARE_SHARE = 0.01  # under which a way is an accident
-COMMON_SHARE = 0.25  # from which on the policy knows a form
-USUAL_SHARE = 0.5  # from which on a form is the usual one
-SECOND_SHARE = 0.05  # with answers of a second form, for it to be worth reading
-CHANCE = 0.01  # by which shares of right answers differ by chance
-STRICT_PRECISION = 0.9  # of the best precision, from which on a stricter way is chosen
-HEAD = re.compile(r"(?m)^[ \t]*([A-Za-z][\w ]{0,28}:)[ \t]*\S")  # a label of a line
+MOST_NAMES = 3  # tags, or labels of lines, to try
+RARE_SHARE = 0.01  # below it, a form occurs by accident
+COMMON_SHARE = 0.25  # from it on, the policy knows a form
+USUAL_SHARE = 0.5  # from it on, a form is the usual one
+SECOND_SHARE = 0.05  # least share of a second form that is also read
+CHANCE = 0.01  # difference between shares of right answers that is chance
+STRICT_PRECISION = 0.9  # share of the best precision that a stricter way must reach
+HEAD = re.compile(r"(?m)^[ \t]*([A-Za-z][\w ]{0,28}:)[ \t]*\S")  # label of a line
 ANY_TEXT = ("text", "prose", "accepted", "mathematics")  # kinds of truth
-SHORT_COMPLETION = 200  # characters up to which a completion may be the answer alone
+SHORT_COMPLETION = 200  # characters up to which a completion may be only the answer
 
 
 @dataclass(frozen=True, eq=False)
 class Extraction:
-    """A way to read the answer, with what it reads from each row and how right that is.
+    """A way to read answers, with the answer and score of each row.
 
     Attributes:
-        extractor: What reads it, None where the completion itself is the answer.
-        values: (rows,) the text that is read, or None.
-        scores: (rows,) its score, or None where the truth is not judged.
+        extractor: The extractor, None if the completion itself is the answer.
+        values: (rows,) the answer, or None.
+        scores: (rows,) the score of the answer, None if the row is not judged.
     """
 
     extractor: Extractor | None
@@ -49,22 +49,22 @@ class Extraction:
 
     @property
     def is_marked(self) -> bool:
-        """Whether the extractor looks for a mark: all do but `number` and None."""
+        """Whether the extractor looks for a mark: all but `number` and None do."""
         return not isinstance(self.extractor, extract.number | None)
 
     @property
     def code(self) -> str:
-        """The Python expression that makes its extractor."""
+        """The Python expression of its extractor."""
         return "the completion" if self.extractor is None else code_of(self.extractor)
 
     @property
     def short_code(self) -> str:
-        """Its code without the module."""
+        """The code without the module."""
         return self.code.replace("rk.extract.", "")
 
     @property
     def share_found(self) -> float:
-        """Share of the completions in which it finds something."""
+        """Share of the completions in which it finds an answer."""
         return float(np.mean(pd.notna(self.values)))
 
     @property
@@ -79,7 +79,7 @@ class Extraction:
 
 
 def _mean_score(scores: Objects) -> float:
-    """Return the mean of the scores that are no None, 0.0 without any."""
+    """Return the mean of the scores that are not None, 0.0 without any."""
     judged = scores[pd.notna(scores)]
     return float(np.mean(judged)) if len(judged) else 0.0
 
@@ -87,18 +87,18 @@ def _mean_score(scores: Objects) -> float:
 def measure_extractor(
     extractor: Extractor | None, rows: Sequence[Row], truth: Truth
 ) -> Extraction:
-    """Read the answer of each row with an extractor, and judge it by the truth."""
+    """Read the answer of each row with an extractor, and score it by the truth."""
     reader: Callable[[str], Any] = str if extractor is None else extractor
     values = []
     scores = []
     score_of: dict[tuple[str, str], float | None] = {}
     for row in rows:
         value = reader(row["completion"])
-        if value == []:  # a list of nothing
+        if value == []:  # an empty list is no answer
             value = None
         ground_truth = row.get("ground_truth")
         key = repr(value), repr(ground_truth)
-        if key not in score_of:  # siblings say the same, and some comparisons are slow
+        if key not in score_of:  # siblings often agree, and some comparisons are slow
             score_of[key] = truth.judge(value, ground_truth)
         values.append(value)
         scores.append(score_of[key])
@@ -110,10 +110,10 @@ def measure_extractor(
 def measure_extractors(
     rows: Sequence[Row], prompts: Sequence[str], truth: Truth
 ) -> list[Extraction]:
-    """Return the extractions that find something in these rows, the strictest first.
+    """Return the extractions that find answers in these rows, strictest first.
 
-    Where none does, one for a truth that can be compared: the completion itself if
-    the truth is any text, else the last one.
+    If none does, and the truth can be compared, return one extraction: the completion
+    itself if the truth is any text, else the last one tried.
     """
     extractions: list[Extraction] = []
     last: list[Extraction] = []
@@ -131,7 +131,7 @@ def measure_extractors(
 
 
 def _is_as_right(outer: Extraction, inner: Extraction) -> bool:
-    """Whether all that `outer` reads is as right as the part that `inner` reads."""
+    """Return whether `outer` is right as often as `inner`, which reads a part of it."""
     extractor = inner.extractor
     if not isinstance(extractor, extract.within) or extractor.outer != outer.extractor:
         return False
@@ -141,7 +141,7 @@ def _is_as_right(outer: Extraction, inner: Extraction) -> bool:
 def _propose_extractors(
     rows: Sequence[Row], prompts: Sequence[str], truth: Truth
 ) -> list[Extractor | None]:
-    """Return extractors for the truth and what completions show, the loosest last."""
+    """Return extractors for this kind of truth and these completions, loosest last."""
     texts = [row["completion"] for row in rows]
     spellings: dict[str, str] = {}  # the case of a tag does not matter
     for name in find_answer_tags(texts, prompts):
@@ -165,10 +165,8 @@ def _propose_extractors(
     if truth.kind == "number":
         for outer in (*tags, box):
             marks += [outer, extract.within(outer, number)]
-        behind = []
-        for outer in (phrase, *labels):
-            behind.append(extract.within(outer, number))
-        return [*marks, extract.gsm8k(), *behind, *keys, number]
+        after_words = [extract.within(outer, number) for outer in (phrase, *labels)]
+        return [*marks, extract.gsm8k(), *after_words, *keys, number]
     for tag in tags:
         marks += [tag, extract.within(tag, box)]
     marks.append(box)
@@ -184,13 +182,13 @@ def _propose_extractors(
 
 
 def _are_short(texts: Sequence[str]) -> bool:
-    """Whether completions may be the answers alone."""
+    """Return whether completions may consist of only the answer."""
     lengths = sorted(len(text) for text in texts)
     return lengths[len(texts) // 2] <= SHORT_COMPLETION
 
 
 def _find_heads(texts: Sequence[str]) -> list[str]:
-    """Return the labels before a colon that begin a line of many texts, "City:"."""
+    """Return labels such as "City:" that begin a line in many texts."""
     heads: Counter[str] = Counter()
     for text in texts:
         heads.update(dict.fromkeys(HEAD.findall(text)).keys())
@@ -201,12 +199,12 @@ def _find_heads(texts: Sequence[str]) -> list[str]:
 def choose_extraction(
     extractions: Sequence[Extraction], rows: Sequence[Row], truth: Truth
 ) -> Extraction | None:
-    """Choose how a first reward reads answers, None where nothing says how.
+    """Choose how a first reward reads answers; None if the log does not show it.
 
-    The strictest common way whose answers are nearly as often right as the best's.
-    Where many completions have none there, the next way that finds right ones in these
-    stands behind it. With a truth answers are always read: where all ways are rare, by
-    the one that is most often right.
+    Choose the strictest common way that is right nearly as often as the best. If it
+    finds no answer in many completions, the next way that finds right answers there is
+    its fallback. If all ways are rare but the truth can be compared, choose the way
+    that is right most often.
     """
     least = COMMON_SHARE if truth.verified else USUAL_SHARE
     common = [way for way in extractions if way.share_found >= least]
@@ -232,14 +230,14 @@ def choose_extraction(
 
 
 def _is_list(way: Extraction) -> bool:
-    """Whether it reads a list, which no way of another can stand behind."""
+    """Return whether a way reads a list, which cannot be combined with other ways."""
     return isinstance(way.extractor, extract.every)
 
 
 def _adds_answers(second: Extraction, first: Extraction) -> bool:
-    """Whether the second way finds answers in many completions without a first one.
+    """Return whether `second` finds answers in many completions without a `first`.
 
-    They have to be right half as often as those of the first.
+    They must be right at least half as often as those of the first way.
     """
     if not second.is_marked and first.share_found >= USUAL_SHARE:
         return False

@@ -1,4 +1,4 @@
-"""Pairs: two completions of one prompt; a case says, or asks, which is better."""
+"""Choose pairs of siblings for cases that say, or ask, which is better."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from rewardkit.starting.extractions import Extraction, measure_extractor
 from rewardkit.starting.task import StartingTask
 
 RIGHT_AND_WRONG = "right above wrong"
-"""Kind of the pairs that the truth decides."""
+"""Kind of pairs that the truth decides."""
 DISPUTED = "log disagrees"
-"""Kind of the pairs of which the log's own verdict on one is another."""
+"""Kind of pairs in which the log's own verdict on a completion is different."""
 
 QUOTA = {
     RIGHT_AND_WRONG: 6,
@@ -41,27 +41,27 @@ QUOTA = {
     "highest reward": 2,
     "same reward": 1,
 }
-"""Kind of pair -> how many of it, where the log has as many. Our choice."""
+"""Kind of pair -> number of cases, if the log has as many. Our choice."""
 MOST_CASES = 20
-"""Pairs of all kinds. Our choice."""
+"""Most cases of all kinds. Our choice."""
 
-ANOTHER = "siblings"  # kind of the pairs that fill up where a kind has too few
-ALONE = "alone"  # kind of a completion without a sibling that differs
+ANOTHER = "siblings"  # kind of other pairs, used if a kind has too few
+ALONE = "alone"  # kind of a completion without a different sibling
 LONGEST_READ_FIRST = 20_000
 """Characters of a completion; longer ones come last, as nobody reads them."""
 LONGEST_IN_WHY = 60  # characters of a value in a `why`
-LONGER_FACTOR = 1.5  # times the words, from which on a sibling is longer: our choice
+LONGER_FACTOR = 1.5  # ratio of words from which a sibling is longer: our choice
 MOST_COMPARED = 12  # siblings of a prompt that are compared in pairs: our choice
 USUAL_END = 0.8
-"""Share of the completions that end as a finished text does, from which on one that
-does not was cut off. Our choice."""
+"""Least share of completions that end like a finished text. If it is reached, a
+completion that does not was cut off. Our choice."""
 
 
 class SiblingPair(NamedTuple):
-    """Two rows of one prompt, or one alone; what kind of pair they are, and why.
+    """Two rows of one prompt, or a single row; the kind of the pair, and why.
 
-    `prompt` is the number of its task, and of the prompt. `better` is by how many
-    components the first earns more: the fewer, the plainer the pair.
+    `prompt` is the index of its task, and the prompt. `better` counts the components by
+    which the first row earns more; a pair with fewer is clearer.
     """
 
     kind: str
@@ -72,20 +72,20 @@ class SiblingPair(NamedTuple):
 
     @property
     def is_decided(self) -> bool:
-        """Whether the first is better for certain."""
+        """Whether the first row is certainly better."""
         return self.kind == RIGHT_AND_WRONG
 
     @property
     def identities(self) -> set[Hashable]:
-        """Its completions with their prompt, which no other case has."""
+        """Its completions with their prompt; each is used in one case only."""
         return {(self.prompt, row["completion"]) for row in self.rows}
 
 
 def write_pairs(tasks: Sequence[StartingTask], scores: Scores) -> list[dict[str, Any]]:
-    """Return up to twenty cases, as a case file has them.
+    """Return up to `MOST_CASES` cases in the form of a case file.
 
-    An order is decided where the truth decides it: a right completion above a wrong one
-    that is no better in anything else. The others are undecided.
+    A right completion above a wrong one is a decided order, if the wrong one is no
+    better by any other component. All other cases are undecided.
     """
     ids = scores.rollouts.table["rollout_id"].tolist()
     place_of = {rollout_id: place for place, rollout_id in enumerate(ids)}
@@ -101,9 +101,9 @@ def write_pairs(tasks: Sequence[StartingTask], scores: Scores) -> list[dict[str,
 
 
 def _choose(pairs: Sequence[SiblingPair]) -> list[SiblingPair]:
-    """Choose pairs of each kind by its quota, then of kinds that have more.
+    """Choose pairs of each kind up to its quota, then further pairs of any kind.
 
-    They are of many prompts, and no completion is chosen twice.
+    Prefers prompts that were chosen least often; uses no completion twice.
     """
     by_quota = list(Counter(QUOTA).elements())
     kinds = [*QUOTA, ANOTHER, ALONE]
@@ -111,8 +111,10 @@ def _choose(pairs: Sequence[SiblingPair]) -> list[SiblingPair]:
     used: set[Hashable] = set()
     prompts: Counter[tuple[int, Hashable]] = Counter()
     for kind in [*by_quota, *kinds * len(by_quota)]:
-        of_kind = [pair for pair in pairs if pair.kind == kind]
-        options = [pair for pair in of_kind if used.isdisjoint(pair.identities)]
+        options = []
+        for pair in pairs:
+            if pair.kind == kind and used.isdisjoint(pair.identities):
+                options.append(pair)
         if options:
             pair = min(options, key=lambda option: prompts[option.prompt])
             chosen.append(pair)
@@ -123,17 +125,17 @@ def _choose(pairs: Sequence[SiblingPair]) -> list[SiblingPair]:
     return sorted(chosen, key=lambda pair: kinds.index(pair.kind))
 
 
-# --- what siblings have that is worth a case
+# --- find pairs for cases
 
-Worth = tuple[str, tuple[int, int], str]
-"""Kind of a case, the rows of its task, and what is to be decided or decides."""
+PossibleCase = tuple[str, tuple[int, int], str]
+"""Kind of a case, the rows of its task, and the question or the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Siblings:
-    """What is known of the rows of a task; `places` are those of its rows in `scores`.
+    """The rows of a task, with properties; `places` are their rows in `scores`.
 
-    Arrays are of shape (rows,).
+    Lists and arrays have shape (rows,).
     """
 
     task: StartingTask
@@ -142,9 +144,10 @@ class _Siblings:
 
     @cached_property
     def by_prompt(self) -> dict[Hashable, list[int]]:
-        """Prompt -> its rows, each completion once, the first few.
+        """Prompt -> its first few rows, without equal completions.
 
-        What a simulated user said first may differ within a group.
+        The key has the prompt's text, too: the first message of a simulated user may
+        differ within a group.
         """
         codes = self.scores.rollouts.prompts[self.places].tolist()
         rows = list(enumerate(self.task.rows))
@@ -157,10 +160,7 @@ class _Siblings:
 
     @cached_property
     def ways(self) -> list[Extraction]:
-        """The ways to read an answer.
-
-        Where the last number is taken for it, the first one is a way, too.
-        """
+        """The ways to read an answer; besides the last number also the first."""
         ways = list(self.task.extractions)
         chosen = self.task.chosen
         if chosen is not None and chosen.extractor == extract.number():
@@ -170,9 +170,9 @@ class _Siblings:
 
     @cached_property
     def verdicts(self) -> list[float | None]:
-        """1.0 for a row that is right however it is read, 0.0 for one that is wrong.
+        """1.0 for a row that every way to read finds right, 0.0 if every one is wrong.
 
-        None where ways to read the answer do not agree, or nothing says what is right.
+        None if the ways do not agree, or no truth decides.
         """
         chosen = self.task.chosen
         verdicts: list[float | None] = [None] * len(self.task.rows)
@@ -185,19 +185,19 @@ class _Siblings:
             scores = {way.scores[row] for way in ways if way.values[row]}
             if scores == {1.0} and chosen.values[row] is not None:
                 verdicts[row] = 1.0
-            elif scores <= {0.0}:  # or there is no answer in it
+            elif scores <= {0.0}:  # wrong, or without an answer
                 verdicts[row] = 0.0
         return verdicts
 
     @cached_property
     def is_disputed(self) -> list[bool]:
-        """Whether the log's own verdict is another."""
+        """Whether the log's own verdict is different."""
         disputed: list[bool] = self.task.is_disputed.tolist()
         return disputed
 
     @cached_property
     def differing(self) -> list[bool]:
-        """Whether ways to read the answer take different ones."""
+        """Whether ways to read the answer read different answers."""
         differing = []
         chosen = self.task.chosen
         for row in range(len(self.task.rows)):
@@ -209,7 +209,7 @@ class _Siblings:
 
     @cached_property
     def is_cut(self) -> list[bool]:
-        """Whether a completion was cut off: as the log says, else by how it ends."""
+        """Whether a completion was cut off, by its finish reason, else by its end."""
         reasons = [row.get("finish_reason") for row in self.task.rows]
         if any(reasons):
             return [reason == "length" for reason in reasons]
@@ -221,18 +221,18 @@ class _Siblings:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """The words of each completion."""
+        """Number of words in each completion."""
         return [len(words(row["completion"])) for row in self.task.rows]
 
     @cached_property
     def rewards(self) -> Floats:
-        """What the first reward gives."""
+        """The first reward of each row."""
         rewards: Floats = self.scores.rewards[self.places]
         return rewards
 
     @cached_property
     def paid_scores(self) -> dict[str, Floats]:
-        """What each component adds, NaN where it is not scored."""
+        """Weighted score of each component, NaN if it is not scored."""
         weights = self.scores.reward.weights
         return {
             name: weight * self.scores.score(name)[self.places]
@@ -242,7 +242,7 @@ class _Siblings:
     def find(
         self, rows: Sequence[int], prompt: tuple[int, Hashable]
     ) -> Iterable[SiblingPair]:
-        """Return pairs of these siblings that are worth a case, one of each kind."""
+        """Return the clearest pair of each kind among these siblings."""
         if len(rows) == 1:
             kind = DISPUTED if self.is_disputed[rows[0]] else ALONE
             why = f"what is this worth, or from what to what?{self._say_logged(rows)}"
@@ -258,8 +258,8 @@ class _Siblings:
                     best_of_kind[kind] = pair
         return best_of_kind.values()
 
-    def _compare(self, first: int, second: int) -> Iterator[Worth]:
-        """Yield what two siblings are worth a case for."""
+    def _compare(self, first: int, second: int) -> Iterator[PossibleCase]:
+        """Yield the possible cases of two siblings."""
         verdict = self.task.verdict
         if verdict is not None and verdict.is_right[first] < verdict.is_right[second]:
             first, second = second, first
@@ -273,7 +273,7 @@ class _Siblings:
                 if self._is_no_worse(right, wrong):
                     yield RIGHT_AND_WRONG, (right, wrong), self._explain(right, wrong)
         if len(set(verdicts)) > 1 and None not in verdicts:
-            return  # the truth decides these
+            return  # the truth decides, so there is nothing to ask
         is_judged = "both are right" if verdicts == [1.0, 1.0] else "neither is right"
         if self.task.chosen is None or None in verdicts:
             is_judged = "nothing says which is right"
@@ -285,7 +285,7 @@ class _Siblings:
         yield ANOTHER, pair, is_judged
 
     def _list_differences(self, first: int, second: int) -> Iterator[tuple[str, str]]:
-        """Yield kinds of pairs that two siblings are, with how they differ."""
+        """Yield the kinds of pair that two siblings are, and their difference."""
         if self.is_disputed[first] or self.is_disputed[second]:
             row = first if self.is_disputed[first] else second
             yield DISPUTED, f"of one, {self._list_readings(row)}"
@@ -306,20 +306,23 @@ class _Siblings:
             yield "highest reward", "one earns the highest reward now"
 
     def _say_logged(self, rows: Sequence[int]) -> str:
-        """Return what the log's own verdict on the rows is, "" without one."""
+        """Describe the log's own verdict on the rows, "" without one."""
         if self.task.verdict is None:
             return ""
         words = self.task.verdict.describe(rows)
         return f"; {words}" if words else ""
 
     def _count_better(self, first: int, second: int) -> int:
-        """Count the components by which the first of two earns more."""
+        """Count the components by which the first row earns more."""
         return sum(
             scores[first] > scores[second] for scores in self.paid_scores.values()
         )
 
     def _is_no_worse(self, right: int, wrong: int) -> bool:
-        """Whether the first reward pays the right one no less by any component."""
+        """Return whether the right row earns at least as much by every component.
+
+        False if it was cut off.
+        """
         if self.is_cut[right]:
             return False
         for scores in self.paid_scores.values():
@@ -329,14 +332,14 @@ class _Siblings:
         return True
 
     def _keeps_form(self, row: int) -> bool:
-        """Whether nothing is lost for the form of the answer."""
+        """Return whether a component for the form of the answer pays the row."""
         forms = []
         for name, scores in self.paid_scores.items():
             forms.append(name.rpartition("/")[2] == "format" and scores[row] > 0)
         return any(forms)
 
     def _explain(self, right: int, wrong: int) -> str:
-        assert self.task.chosen is not None  # it says what is right
+        assert self.task.chosen is not None  # else no row has a verdict
         values = self.task.chosen.values
         truth = _quote(self.task.rows[right].get("ground_truth"))
         return (
@@ -374,7 +377,7 @@ def _quote(value: Any) -> str:
 
 
 def _write_case(pair: SiblingPair, needs: Sequence[str]) -> dict[str, Any]:
-    """Return a case as a case file has it: an order, or a completion alone."""
+    """Return a case in the form of a case file: an order, or a single completion."""
     columns = []
     rows = [json.loads(json.dumps(row, default=str)) for row in pair.rows]
     for row in rows:

@@ -1,4 +1,4 @@
-"""start(): write a first reward, cases and a notebook for a new task from a log."""
+"""Write a first reward, its cases and a notebook for a new task from a log."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ from rewardkit.targets.exported import identifier
 from rewardkit.targets.writing import templates
 
 MOST_MEASURED = 2_000
-"""Completions that are measured, and from which the cases are drawn. Our choice."""
+"""Most completions to measure and to choose cases from. Our choice."""
 MOST_CHARACTERS = 20_000_000
-"""Characters of all of them, which take some ten seconds. Our choice."""
+"""Most characters of these, about ten seconds of work. Our choice."""
 
 
 @dataclass(frozen=True)
 class Started(PlainRecord):
-    """The files that were written for a new task, and what to do next.
+    """The files written for a new task, and what to do next.
 
     Attributes:
         name: Name of the task.
         reward: The reward file.
         cases: The case file.
         notebook: The notebook.
-        decided: How many cases were written that the truth decides.
-        undecided: How many that a person is to decide on.
-        measured: How many completions were measured.
-        rows: How many the log has.
+        decided: Number of cases that the truth decides.
+        undecided: Number of cases for a person to decide.
+        measured: Number of measured completions.
+        rows: Number of rows in the log.
         next: Commands to run next.
-        text: All of it in words, with what was understood of the log.
+        text: A summary in words, with what the log shows of the task.
     """
 
     name: str
@@ -90,27 +90,27 @@ def start(
 ) -> Started:
     """Write a first reward, its cases and a notebook for the task of a log.
 
-    The reward reads answers as the completions state them and compares them with the
-    ground_truth; without one it pays form and length only, and says so. The cases are
-    up to twenty orders of two completions of one prompt. Where the truth decides, the
-    right one is to earn more than the wrong one; the others (ways to read the answer
-    differ, one was cut off, or is longer ...) ask which is better, with a `why` that
-    begins with "TODO: ". None says what the reward gives now.
+    The reward reads answers in the form that the completions show and compares them
+    with the ground_truth. Without one it pays only form and length, and says so. The
+    cases are up to twenty pairs of completions of one prompt. If the truth decides, the
+    right one must earn more than the wrong one. The other cases (ways to read the
+    answer differ, one was cut off, or is longer ...) ask which is better, with a `why`
+    that begins with "TODO: ". No case copies what the reward gives now.
 
     Args:
         name: Name of the files: `name`.py, `name`_cases.jsonl and `name`.ipynb.
-        log: The log; of a long one up to 2,000 completions are drawn.
-        folder: Where the files go; it is made if missing.
+        log: The log; up to 2,000 completions are drawn from a longer one.
+        folder: The folder for the files; created if missing.
         columns: As in `load_rollouts`, like the following.
-        group: Columns that make a group.
-        join: File that holds the prompts or truths.
+        group: Columns that define a group.
+        join: File with the prompts or truths.
         on: Column to join on.
         fill: Values for fields of a prompt's template.
         seed: Seed of the draw.
 
     Raises:
-        InputError: No module can have the name, a file is there, or the log cannot be
-            read. Nothing is written then.
+        InputError: The name is invalid for a module, a file exists, or the log cannot
+            be read. Then nothing is written.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     started = start("sums", "gallery:arithmetic", folder)
@@ -188,10 +188,10 @@ LABEL_COLUMNS = ("labels", "label", "tags")
 
 
 def _find_labels(rollouts: Rollouts) -> str:
-    """Return the column that holds the truths where no other does, or "".
+    """Return the column with the truths of a log without ground_truth, or "".
 
-    Its cells are texts or lists of texts, and of one prompt they are alike: a column
-    that says which completions are right differs between siblings.
+    Its cells are texts or lists of texts, equal for all rows of a prompt. A column of
+    verdicts on completions would differ between siblings.
     """
     if "ground_truth" in rollouts.table:
         return ""
@@ -202,20 +202,20 @@ def _find_labels(rollouts: Rollouts) -> str:
         truths: dict[Any, set[str]] = {}
         for prompt, cell in zip(rollouts.prompts.tolist(), cells, strict=True):
             truths.setdefault(prompt, set()).add(repr(cell))
-        is_alike = all(len(values) == 1 for values in truths.values())
-        if is_alike and all(map(_is_label, cells)):
+        is_constant = all(len(values) == 1 for values in truths.values())
+        if is_constant and all(map(_is_label, cells)):
             return name
     return ""
 
 
 def _is_label(cell: Any) -> bool:
-    """Whether a cell is missing, a text, or a list of texts."""
+    """Return whether a cell is missing, a text, or a list of texts."""
     items = cell if isinstance(cell, list | tuple) else [cell]
     return cell is None or all(isinstance(item, str) for item in items)
 
 
 def _check_name(name: str, paths: Sequence[Path]) -> None:
-    """Raise an InputError where the name cannot be used, or a file is there."""
+    """Raise an InputError if the name is invalid, or a file exists."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise InputError(
             f"{name!r} cannot be the name of a Python file to import; take letters, "
@@ -235,7 +235,7 @@ def _check_name(name: str, paths: Sequence[Path]) -> None:
 
 
 def _draw_sample(rollouts: Rollouts, seed: int) -> Rollouts:
-    """Return the rollouts that are measured, in their order: whole prompts, or one."""
+    """Draw rollouts to measure, by whole prompts up to the limits."""
     prompts = rollouts.prompts
     names, codes = np.unique(prompts, return_inverse=True)
     turn = np.random.default_rng(seed).permutation(len(names))
@@ -249,13 +249,13 @@ def _draw_sample(rollouts: Rollouts, seed: int) -> Rollouts:
 
 
 def _write_files(folder: Path, contents: Mapping[Path, bytes]) -> None:
-    """Write the files, all or none; InputError where the folder takes none."""
+    """Write all files or none. InputError: the folder cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in contents.items():
             write_whole(path, partial(Path.write_bytes, data=content))
     except OSError as error:
-        for path in contents:  # none was there before
+        for path in contents:  # none existed before
             if os.path.lexists(path):
                 path.unlink()
         raise InputError(
@@ -291,7 +291,7 @@ def _next_commands(
 
 
 def notebook_text(source: str, values: Mapping[str, Any]) -> str:
-    """Return the text of a notebook with these values in its cell of parameters."""
+    """Return the text of a notebook with these values in its parameters cell."""
     notebook = json.loads(source)
     cell = parameters_cell(notebook)
     source = with_values("".join(cell["source"]), values)
@@ -300,17 +300,17 @@ def notebook_text(source: str, values: Mapping[str, Any]) -> str:
 
 
 def has_same_parameters(path: Path, text: str) -> bool:
-    """Whether a file is a notebook with the parameters of the notebook of this text."""
+    """Return whether a file is a notebook with the same parameters as this text."""
     try:
         cell = parameters_cell(json.loads(path.read_text(encoding="utf-8")))
         source = "".join(cell["source"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False  # another file
+        return False  # no such notebook
     return source == "".join(parameters_cell(json.loads(text))["source"])
 
 
 def parameters_cell(notebook: Any) -> Any:
-    """Return the cell of a notebook that is tagged as that of its parameters."""
+    """Return the cell of a notebook with the tag "parameters"."""
     for cell in notebook["cells"]:
         if "parameters" in cell["metadata"].get("tags", []):
             return cell
@@ -320,7 +320,7 @@ def parameters_cell(notebook: Any) -> Any:
 def with_values(source: str, values: Mapping[str, Any]) -> str:
     """Return the source of a parameters cell with these values.
 
-    Types and comments stay; names that are no parameter are ignored.
+    Types and comments are kept; names without a parameter are ignored.
 
     >>> with_values('seed: int = 0  # of the draw', {"seed": 3, "label": "good"})
     'seed: int = 3  # of the draw'
@@ -340,10 +340,10 @@ def with_values(source: str, values: Mapping[str, Any]) -> str:
 
 
 def seen_from(folder: Path, source: str | Path) -> str:
-    """Return a path as what runs in the folder names it.
+    """Return a path relative to a folder, for code that runs there.
 
-    A name of the gallery and an absolute path stay; it is absolute where no other path
-    leads there.
+    A name of the gallery and an absolute path are returned as they are. A path on
+    another drive becomes absolute.
     """
     path = Path(source)
     if str(source).startswith(GALLERY_PREFIX) or path.is_absolute():
@@ -374,10 +374,10 @@ COPIED_FUNCTIONS = {
     function.__name__: inspect.getsource(function).rstrip()
     for function in (accepted, all_right, stated)
 }
-"""Name -> source of a function that is copied into a file that needs it."""
+"""Name -> source of a function, copied into reward files that use it."""
 
 USED_NAMES = ("reward", "rk", "partial", "annotations", "SCHEMA", *COPIED_FUNCTIONS)
-"""Names that a file has already."""
+"""Names that a reward file already has."""
 
 
 def reward_text(
@@ -391,10 +391,10 @@ def reward_text(
 
     Args:
         name: Name of the reward.
-        tasks: The tasks, each of which gets a reward.
-        log: Path of the log, as the file names it.
-        total: Rows of the log, of which the tasks are a sample.
-        columns: Names of the log's columns, which no field or component may have.
+        tasks: The tasks; each gets a reward.
+        log: Path of the log, as written in the file.
+        total: Number of rows in the log, from which the tasks are sampled.
+        columns: Names of the log's columns, which fields and components must not have.
     """
     names = ("prediction", "marked", "truth", "values", "correct")
     return render(
@@ -409,7 +409,7 @@ def reward_text(
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in a template; nothing is escaped, `code_of` writes what the log says."""
+    """Render a template without escaping; it writes texts of the log by `code_of`."""
     environment = templates("rewardkit.starting")
     environment.filters |= {
         "code": code_of,
@@ -422,7 +422,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def _choose_variables(tasks: Sequence[StartingTask]) -> list[str]:
-    """Return the name of each task's reward in the file."""
+    """Return the variable of each task's reward in the file."""
     if len(tasks) == 1:
         return ["reward"]
     names: list[str] = []
@@ -435,7 +435,7 @@ def _choose_variables(tasks: Sequence[StartingTask]) -> list[str]:
 
 
 def comment(text: str, indent: int = 0) -> str:
-    """Return a text as lines of a comment; each "Decide" begins one."""
+    """Return a text as lines of a comment; each "Decide:" begins a new line."""
     mark = " " * indent + "# "
     paragraphs = text.strip().replace(" Decide:", "\nDecide:").split("\n")
     wrapped = [_wrap(paragraph, LINE_WIDTH - len(mark)) for paragraph in paragraphs]

@@ -1,4 +1,4 @@
-"""What a log shows of a task: its truths, its answers, their form and length."""
+"""Find what a log shows of a task: its truths, its answers, their form and length."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from rewardkit.starting.extractions import (
 )
 from rewardkit.starting.verdict import USUAL_AGREEMENT, LogVerdict, find_verdict
 
-MOST_SCHEMA_KEYS = 12  # of an object whose form is written down: our choice
+MOST_SCHEMA_KEYS = 12  # keys of an object up to which it gets a schema: our choice
 JSON_TYPES = {
     bool: "boolean",
     Decimal: "number",
@@ -49,11 +49,11 @@ class AnswerForm:
     """A form that answers have.
 
     Attributes:
-        code: What measures it: an expression, in which ``SCHEMA`` is the schema, or
-            ``stated``, which asks for what `mark` reads.
-        name: What a reader calls it.
-        share: Share of the completions that keep it.
-        mark: What reads a field of its own; without one it is the prediction.
+        code: The expression of its measure, with ``SCHEMA`` for the schema; or
+            ``stated``, which is true if `mark` finds something.
+        name: Its name for readers.
+        share: Share of the completions that have it.
+        mark: Extractor of a separate field; None if the form is of the prediction.
         schema: The JSON schema of the answers.
     """
 
@@ -70,7 +70,7 @@ def find_form(
     prompts: Sequence[str],
     truth: Truth,
 ) -> AnswerForm | None:
-    """Find the form for how answers are read, None where that goes by no mark."""
+    """Find the form of the answers, None if their extraction looks for no mark."""
     if extraction is None or extraction.extractor is None or not extraction.is_marked:
         return None
     texts = [row["completion"] for row in rows]
@@ -78,7 +78,7 @@ def find_form(
     if isinstance(mark, extract.tag):
         return _find_tags_form(mark.name, texts, prompts)
     if isinstance(mark, extract.choice):
-        # a letter is found in many forms; a sentence is the one that is asked for
+        # `choice` accepts many forms; prompts usually ask for a sentence
         mark = extract.answer_phrase()
         if _share_with(mark, texts) < USUAL_SHARE:
             return None
@@ -86,9 +86,9 @@ def find_form(
     if truth.kind == "json":
         schema = schema_of([row.get("ground_truth") for row in rows])
     if schema is None:
-        own_mark = None if mark == extraction.extractor else mark
+        field_mark = None if mark == extraction.extractor else mark
         name = f"what {code_of(mark)} reads"
-        return AnswerForm("stated", name, _share_with(mark, texts), own_mark)
+        return AnswerForm("stated", name, _share_with(mark, texts), field_mark)
     return AnswerForm(
         "rk.measure.json_schema(SCHEMA)",
         "the keys and types of the truths",
@@ -98,7 +98,7 @@ def find_form(
 
 
 def _find_outermost(extractor: Extractor) -> Extractor:
-    """Return what finds the mark around an answer."""
+    """Return the extractor that finds the outermost mark around an answer."""
     while True:
         if isinstance(extractor, extract.first_of):
             extractor = extractor.extractors[0]
@@ -108,9 +108,9 @@ def _find_outermost(extractor: Extractor) -> Extractor:
             return extractor
 
 
-def _share_with(reads: Callable[[str], Any], texts: Sequence[str]) -> float:
-    """Return the share of the texts in which something is read, or scored above 0."""
-    return sum(bool(reads(text)) for text in texts) / len(texts)
+def _share_with(function: Callable[[str], Any], texts: Sequence[str]) -> float:
+    """Return the share of texts for which an extractor or measure is truthy."""
+    return sum(bool(function(text)) for text in texts) / len(texts)
 
 
 def _find_tags_form(
@@ -118,7 +118,7 @@ def _find_tags_form(
 ) -> AnswerForm:
     """Return the form of the tags that most prompts or completions have, in order.
 
-    That of the answer's tag alone where few completions keep the whole.
+    If few completions have all of them, return the form of only the answer's tag.
     """
     prefilled = [name for name in THINKING if _is_prefilled(name, texts)]
     names = {answer}
@@ -141,19 +141,21 @@ def _find_tags_form(
 
 
 def _is_prefilled(name: str, texts: Sequence[str]) -> bool:
-    """Whether most completions close a tag that the prompt has opened."""
+    """Return whether most completions close a tag that the prompt has opened."""
     closed = sum(f"</{name}>" in text and f"<{name}>" not in text for text in texts)
     return closed >= USUAL_SHARE * len(texts)
 
 
 def _median_place(name: str, texts: Sequence[str]) -> float:
-    """Return where a tag usually opens, in characters; 0.0 where it opens nowhere."""
+    """Return the median position at which a tag opens, in characters; else 0.0."""
     places = [text.find(f"<{name}>") for text in texts if f"<{name}>" in text]
     return float(np.median(places)) if places else 0.0
 
 
 def schema_of(truths: Sequence[Any]) -> dict[str, Any] | None:
-    """Return the JSON schema of what these truths share, None for no small objects.
+    """Return the JSON schema of the keys that all truths share.
+
+    None if truths are no objects, or share no keys or more than `MOST_SCHEMA_KEYS`.
 
     >>> truths = ['{"name": "Uma", "age": 59}', {"name": "Ravi", "age": 40, "at": "Bo"}]
     >>> schema_of(truths)["properties"]
@@ -172,15 +174,15 @@ def schema_of(truths: Sequence[Any]) -> dict[str, Any] | None:
     return {"type": "object", "properties": properties, "required": shared}
 
 
-FEWEST_RIGHT = 20  # right completions, under which they set no limits: our choice
-REPEATED_SHARE = 0.1  # of a text, from which on it loops: our choice
-LOOPING_SHARE = 0.005  # of the completions, from which on loops are a fault: our choice
-MOST_SOURCES = 8  # data sources that get a reward each: our choice
-UNHURT_QUANTILE = 0.9  # of the lengths, up to which nothing is lost: our choice
+FEWEST_RIGHT = 20  # least right completions for limits of length: our choice
+REPEATED_SHARE = 0.1  # repeated share of a text above which it loops: our choice
+LOOPING_SHARE = 0.005  # share of looping completions to report: our choice
+MOST_SOURCES = 8  # most data sources with a reward each: our choice
+UNHURT_QUANTILE = 0.9  # quantile of right lengths that gets full credit: our choice
 
 
 class LengthLimits(NamedTuple):
-    """Words up to which a completion has full credit, from which on none, and most."""
+    """Limits of length in words: full credit, no credit, and the longest right one."""
 
     full_until: int
     zero_from: int
@@ -189,18 +191,18 @@ class LengthLimits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StartingTask:
-    """What a log shows of one task.
+    """A task, as its log shows it.
 
     Attributes:
-        name: The data source, "" for all of the log.
+        name: The data source, "" for the whole log.
         rows: The rows of the log.
-        prompts: How many prompts there are.
-        truth: What the truths are.
+        prompts: Number of prompts.
+        truth: The kind of the truths, and how they are compared.
         extractions: Ways to read the answers.
-        chosen: How the first reward reads them, None where nothing says how.
-        form: The form of the answers, None where they have none.
-        looping: Share of the completions that loop; 0.0 where hardly any does.
-        verdict: What the log's own scores call right, None where they do not say.
+        chosen: The way of the first reward, None if the log does not show one.
+        form: The form of the answers, None if they have none.
+        looping: Share of the completions that loop; 0.0 if below `LOOPING_SHARE`.
+        verdict: The log's own verdict, None if it has none.
     """
 
     name: str
@@ -215,37 +217,37 @@ class StartingTask:
 
     @property
     def beside_log(self) -> str:
-        """How often the log's own verdict is another, in words; "" without one."""
+        """A comparison with the log's own verdict, in words; "" without one."""
         if self.verdict is None:
             return ""
         return self.verdict.compare(self.scores)
 
     @property
     def is_disputed(self) -> NDArray[np.bool_]:
-        """(rows,) whether the log's own verdict is another than this reading's."""
+        """(rows,) whether the log's own verdict differs from the chosen way's."""
         if self.verdict is None:
             return np.zeros(len(self.rows), dtype=bool)
         return self.verdict.differs(self.scores)
 
     @property
     def scores(self) -> Objects:
-        """(rows,) the score of each answer, None where nothing says what is right."""
+        """(rows,) the score of each answer, None if it is not judged."""
         if self.chosen is None:
             return np.full(len(self.rows), None, dtype=object)
         return self.chosen.scores
 
     @property
     def is_right(self) -> NDArray[np.bool_]:
-        """(rows,) whether each answer is wholly right; without a truth all are."""
+        """(rows,) whether each answer scores 1; True for all without a truth."""
         if self.chosen is None or not self.truth.verified:
             return np.ones(len(self.rows), dtype=bool)
         return np.asarray(self.chosen.scores == 1, dtype=bool)
 
     @property
     def missed(self) -> tuple[str, float] | None:
-        """The code that most often reads right answers that `chosen` misses.
+        """The way that finds most right answers that `chosen` misses.
 
-        With the share of the rows where it does.
+        Its code, and the share of rows in which it does; None if no way finds any.
         """
         best, most = "", 0.0
         for extraction in self.extractions:
@@ -257,12 +259,12 @@ class StartingTask:
 
     @property
     def in_order(self) -> float:
-        """Share of the answers that are right where truths are lists in order."""
+        """Share of right answers if truths are compared as ordered lists."""
         return self._mean_as("ordered")
 
     @property
     def in_common(self) -> float:
-        """Mean F1 of the answers where truths are lists."""
+        """Mean F1 of the answers if truths are compared as sets."""
         return self._mean_as("shared")
 
     def _mean_as(self, kind: str) -> float:
@@ -274,10 +276,10 @@ class StartingTask:
 
     @property
     def with_commas(self) -> float:
-        """Share of the truths that are lists with a comma in an item.
+        """Share of rows whose truth is a list with a separator in an item.
 
-        Answers that are lists with commas cannot say such an item. 0.0 where JSON or a
-        line an item is read.
+        Answers that separate items by commas cannot express such an item. 0.0 if
+        answers are read as JSON or one item per line.
         """
         reader = self.chosen.extractor if self.chosen is not None else None
         if isinstance(reader, extract.json_value | extract.every):
@@ -291,7 +293,7 @@ class StartingTask:
 
     @property
     def repaired(self) -> float:
-        """Share of the answers that are JSON only when it is repaired."""
+        """Share of the completions whose answer is JSON only after a repair."""
         if self.chosen is None or "repair=True" not in self.chosen.code:
             return 0.0
         strict = measure_extractor(extract.json_value(), self.rows, self.truth)
@@ -300,7 +302,7 @@ class StartingTask:
 
     @property
     def compared(self) -> list[Extraction]:
-        """All extractions and the chosen one, each once, for a table."""
+        """All extractions and the chosen one, without duplicates."""
         unique = {extraction.code: extraction for extraction in self.extractions}
         if self.chosen is not None:
             unique[self.chosen.code] = self.chosen
@@ -308,9 +310,9 @@ class StartingTask:
 
     @cached_property
     def limits(self) -> LengthLimits | None:
-        """Limits of length that most right completions keep (all, without a truth).
+        """Limits of length from right completions (from all, without a truth).
 
-        None where these are few, or where the answer's form decides how long it is.
+        None if these are few, or if the kind of truth determines the length.
         """
         if self.truth.kind in ("json", "labels"):
             return None
@@ -323,9 +325,10 @@ class StartingTask:
 
 
 def find_tasks(rollouts: Rollouts) -> list[StartingTask]:
-    """Return the task of the rollouts, or one for each data source.
+    """Return one task for each data source, or a single task.
 
-    One where all sources are read and judged alike, or there are too many.
+    It is a single task if all sources are read and judged alike, or there are more than
+    `MOST_SOURCES`.
     """
     undivided = [find_task("", rollouts)]
     if "data_source" not in rollouts.table:
@@ -340,7 +343,7 @@ def find_tasks(rollouts: Rollouts) -> list[StartingTask]:
 
 
 def find_task(name: str, rollouts: Rollouts) -> StartingTask:
-    """Measure what the rollouts of one data source ("" for all) show of its task."""
+    """Find the task of the rollouts of one data source ("" for all)."""
     rows = list(rollouts)
     prompts = [prompt_text(row.get("prompt")) for row in rows]
     truth = find_truth(rows, prompts)
@@ -373,8 +376,8 @@ def find_task(name: str, rollouts: Rollouts) -> StartingTask:
 
 
 def _other_readings(truth: Truth) -> list[Truth]:
-    """Return what long texts may be: an answer as a whole, or one that ends with it.
+    """Return other ways to compare long truths: as whole texts, or by the last number.
 
-    A log tells, which says what is right.
+    The log's own verdict decides between them.
     """
     return [replace(truth, kind="text"), Truth("number", reader=extract.number())]

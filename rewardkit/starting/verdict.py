@@ -1,4 +1,4 @@
-"""Verdicts of a log: which completions its own scores or labels call right."""
+"""Find a log's own verdict: which completions its scores or labels call right."""
 
 from __future__ import annotations
 
@@ -17,35 +17,38 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.starting.extractions import Extraction, Objects
 
 FEWEST_VERDICTS = 20
-"""Rows under which the log's verdict does not choose a way to read. Our choice."""
+"""Least judged rows for the verdict to choose a way to read. Our choice."""
 BETTER_SHARE = 0.05
-"""Rows more, as a share, on which another way agrees that is taken. Our choice."""
+"""Least gain in agreement for which another way is chosen. Our choice."""
 USUAL_AGREEMENT = 0.9
-"""Share of the rows on which a reading of truths agrees that is taken. Our choice."""
+"""Least agreement for which truths are read as another kind. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
 class LogVerdict:
-    """What a column of the log says is right.
+    """The verdict of a column of the log on completions.
 
     Attributes:
         name: The column.
-        is_right: (rows,) 1.0 where it says so, 0.0 where not, NaN where missing.
+        is_right: (rows,) 1.0 for right, 0.0 for wrong, NaN for missing.
     """
 
     name: str
     is_right: Floats
 
     def differs(self, scores: Objects) -> Mask:
-        """Return where these scores, None where there is none, say otherwise."""
+        """Return the rows, (rows,), that these scores judge otherwise.
+
+        A missing score (None) or verdict is no difference.
+        """
         is_other = (scores == 1) != (self.is_right == 1)
         return np.asarray(self._is_judged(scores) & is_other, dtype=bool)
 
     def agreement(self, way: Extraction) -> float:
         """Return the share of rows on which a way to read answers agrees.
 
-        The mean of the shares of those called right and of those called wrong, so that
-        a way that finds nothing right has half where few are.
+        It is the balanced mean over rows called right and rows called wrong. Otherwise
+        a way that finds nothing right would agree on most rows if few are right.
         """
         judged = self._is_judged(way.scores)
         agrees = pd.Series(~self.differs(way.scores)[judged])
@@ -53,11 +56,11 @@ class LogVerdict:
         return float(shares.mean()) if len(shares) else 0.0
 
     def is_enough(self, way: Extraction) -> bool:
-        """Whether it judges enough rows to hold a way to read answers against it."""
+        """Return whether it judges enough rows to compare a way to read with it."""
         return int(self._is_judged(way.scores).sum()) >= FEWEST_VERDICTS
 
     def choose(self, chosen: Extraction, ways: Sequence[Extraction]) -> Extraction:
-        """Return the way that agrees on clearly more rows, else the chosen one."""
+        """Return the way that agrees clearly more often, else the chosen one."""
         if not self.is_enough(chosen):
             return chosen
         best = max(ways, key=self.agreement, default=chosen)
@@ -66,7 +69,7 @@ class LogVerdict:
         return chosen
 
     def compare(self, scores: Objects) -> str:
-        """Say how often the log and these scores call a completion right."""
+        """Describe how often the log and these scores call a completion right."""
         judged = self._is_judged(scores)
         if not judged.any():
             share = percent(float(np.nanmean(self.is_right)))
@@ -99,10 +102,11 @@ class LogVerdict:
 
 
 def find_verdict(rollouts: Rollouts) -> LogVerdict | None:
-    """Return the verdict of a log, None where no score or label says what is right.
+    """Return the verdict of a log, None if no score or label is one.
 
-    Columns called by what is right come first, then the total and the other scores. One
-    says it that is 0 or 1, a share of which 1 is right, or has two values.
+    Columns with a name such as "correct" come first, then the total, then other scores.
+    A verdict is a share up to 1, of which 1 is right, or has two values, of which the
+    higher is right.
     """
     logged = rollouts.logged.components
     columns = dict(logged)
