@@ -1,4 +1,4 @@
-"""What --baseline, --accept, --finding and --until do, where a command has findings."""
+"""Apply --baseline, --accept, --finding and --until to the findings of a command."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Result = TypeVar("Result", bound=AcceptsFindings)
 
 
 def baseline_before(options: Options) -> str | None:
-    """Return the baseline to hold findings against; None where --accept makes it.
+    """Return the baseline for a command; None if --accept will create the file.
 
-    InputError: --accept does not say why; before the work.
+    Call it before the work. InputError: --accept has no reason.
     """
     if options.accept is not None:
         check_reason(options.accept)
@@ -31,13 +31,14 @@ def baseline_before(options: Options) -> str | None:
 def accept_alarms(
     options: Options, results: Sequence[Result]
 ) -> tuple[list[Result], dict[str, int], list[str]]:
-    """Add alarms of one reward's results to the baseline, where --accept asks for it.
+    """Add alarms of one reward's results to the baseline if --accept asks for it.
 
-    Those that --finding names, all without it; one that is accepted already only by
-    its name, and its reason and day are new then.
+    These are the alarms that --finding names, else all that are not yet accepted. An
+    accepted alarm that is named gets the new reason and day.
 
     Returns:
-        The results under the baseline; what JSON and a person are told of it.
+        The results under the new baseline, entries for the JSON record, and lines for
+        the text.
 
     Raises:
         InputError: --finding names no alarm.
@@ -60,23 +61,23 @@ def accept_alarms(
 
 
 def _named_alarms(alarms: Findings, names: Sequence[str]) -> list[Finding]:
-    """Return the alarms of these names, CODE or CODE:COMPONENT.
+    """Return the alarms with these names, CODE or CODE:COMPONENT.
 
-    Without names all that are not accepted.
+    Without names: all that are not accepted.
     """
     if not names:
         return [alarm for alarm in alarms if not alarm.accepted]
     chosen: list[Finding] = []
     for name in names:
-        of_name = [alarm for alarm in alarms if name in _names_of(alarm)]
-        if not of_name:
+        matches = [alarm for alarm in alarms if name in _names_of(alarm)]
+        if not matches:
             alarm_names = [_names_of(alarm)[-1] for alarm in alarms]
             listed = ", ".join(dict.fromkeys(alarm_names)) or "none"
             raise rk.InputError(
                 f"--finding {name}: no alarm is called so; there are {listed}"
                 f"{did_you_mean(name, alarm_names)}"
             )
-        chosen += of_name
+        chosen += matches
     return chosen
 
 

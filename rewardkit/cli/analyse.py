@@ -1,4 +1,4 @@
-"""`rewardkit diagnose`, `whatif`, `forecast`, `compare`, `suspect`: what scores say."""
+"""`rewardkit diagnose`, `whatif`, `forecast`, `compare`, `suspect`: analyse scores."""
 
 from __future__ import annotations
 
@@ -31,21 +31,24 @@ from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
 
 
 class LoadedScores(NamedTuple):
-    """The scores, and where they are a log's what is said of it: in JSON, in words."""
+    """Scores, with entries for the JSON record (`about`) and a first text (`head`).
+
+    These describe the log whose recorded scores they are.
+    """
 
     scores: rk.Scores
     about: Plain = MappingProxyType({})
     head: str = ""
 
     def result(self, record: Plain, text: object, status: int = 0) -> CommandResult:
-        """Return what a command found in the scores, behind what is said of them."""
+        """Return a command's result, with the description of the scores added."""
         return CommandResult({**record, **self.about}, f"{self.head}{text}", status)
 
 
 def scored_or_logged(options: Options, cache: FileCache | None = None) -> LoadedScores:
     """Return the scores of a folder or Parquet file, or of a log.
 
-    InputError: options for reading a log where it is scored already; it is neither.
+    InputError: neither of these, or options for reading a log with a scored folder.
     """
     source = _read_source(options, cache)
     scores = source.scores
@@ -75,9 +78,9 @@ def _read_source(options: Options, cache: FileCache | None) -> LoadedScores:
 
 
 def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
-    """Return the scores with the named reward in them, which can be run.
+    """Return the scores with the named reward, which has functions to run.
 
-    InputError: it is not the one they are of.
+    InputError: the scores are of another reward.
     """
     if name is None:
         return scores
@@ -93,7 +96,7 @@ def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
 
 
 def fail_status(worst: str | None, fail_on: str | None) -> int:
-    """Return the exit status: 1 where the worst finding is severe enough to fail."""
+    """Return the exit status: 1 if the worst finding is at least `fail_on`."""
     if not fail_on or not worst:
         return 0
     return int(SEVERITIES.index(worst) <= SEVERITIES.index(fail_on))
@@ -109,7 +112,7 @@ def fail_status(worst: str | None, fail_on: str | None) -> int:
 def diagnose(options: Options) -> CommandResult:
     """Say what SCORES would do to training, and what to change.
 
-    Of a run with several steps it says first what the run has come to, as `monitor`.
+    For a run with several steps it first gives the verdict on the run, as `monitor`.
 
     Example:
       rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o flawed
@@ -163,7 +166,10 @@ GATE_LIMITS = {">=": "at_least", "<=": "at_most", "==": "equals"}
 def read_gates(
     ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, Gate | None]:
-    """Return the gate of each component, None for no gate; join those on one."""
+    """Return the gate of each component, None for no gate.
+
+    Several conditions of a component on the same column become one gate.
+    """
     limits_of: dict[str, Record] = {}
     for value in values:
         match = GATE_CONDITION.fullmatch(value)
@@ -206,8 +212,8 @@ def whatif(options: Options) -> CommandResult:
     """Diagnose SCORES under other weights, gates or settings.
 
     Nothing is scored, unless --reward names the reward: rows that a gate would open are
-    missing, and counted. Settings of the trainer are held against TRL's, where neither
-    a weight nor a gate changes.
+    missing, and counted. Without a new weight or gate, the settings of the trainer are
+    compared with TRL's.
 
     Example:
       rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o flawed
@@ -235,9 +241,9 @@ def whatif(options: Options) -> CommandResult:
 
 
 def _judge_run(scores: rk.Scores, options: Options) -> tuple[str, Record]:
-    """Say what the run of a log came to, where that is an alarm, and return its record.
+    """Return the verdict on the run of a log, as text if it has alarms, and as record.
 
-    It stands before a rehearsal, which may know better or worse than the run.
+    It is shown before a rehearsal, whose result may be different.
     """
     if not scores.has_steps:
         return "", {"run": None}
@@ -295,8 +301,8 @@ def forecast(options: Options) -> CommandResult:
 
 
 def _draw(curves: rk.Forecast, path: Path) -> None:
-    """Draw the curves into a file, as a whole or not at all."""
-    from rewardkit.notebook import plots  # what it imports takes seconds
+    """Draw the curves into a file, which is replaced only when complete."""
+    from rewardkit.notebook import plots  # takes seconds to import
 
     plots.without_a_screen()
     figure = plots.forecast_curves(curves)[0].get_figure(root=True)
@@ -402,8 +408,8 @@ def compare(options: Options) -> CommandResult:
 def suspect(options: Options) -> CommandResult:
     """Count completions that look like an exploit, and what pays them.
 
-    Also since when and where they stand. With --patched also how many of them would
-    still earn, and which right completions would get less.
+    It also says since when and where they occur. With --patched it also says how many
+    of them would still earn, and which right completions would get less.
 
     Example:
       rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o flawed

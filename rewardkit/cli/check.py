@@ -1,4 +1,4 @@
-"""`rewardkit check`, `judge`, `probe`, `review`: what rewards and judges do, or not."""
+"""`rewardkit check`, `judge`, `probe`, `review`: test rewards and judges."""
 
 from __future__ import annotations
 
@@ -117,7 +117,10 @@ def check(options: Options) -> CommandResult:
 def _update_cases(
     options: Options, reward: rk.Reward, result: rk.CheckResult, limit: float | None
 ) -> int | None:
-    """Write what --rename, --accept and --update say; None without these."""
+    """Apply --rename, --accept and --update to the case file.
+
+    Returns the number of changed cases, None without these options.
+    """
     if not (options.update or options.accept or options.rename):
         return None
 
@@ -134,7 +137,7 @@ def _update_cases(
 
 
 def _noted(reward: rk.Reward, figures: dict[str, Any]) -> str:
-    """Note figures with the version of a reward; say with which, and where to look."""
+    """Note figures with the version of a reward; return a line that names it."""
     version = note_figures(reward, figures)
     line = f"noted with {version.name} in {KEPT_RUNS} (rewardkit runs)"
     if not len(rk.runs(KEPT_RUNS).select(version=version.name)):
@@ -224,7 +227,7 @@ OTHER_FAMILIES = {
     "contract": "it changes its arguments, depends on order or siblings, keeps state, "
     "is random, raises, leaves its range, or cannot be sent to another process",
 }
-"""What the families say that are no lists of attempts."""
+"""Family of probes that is no list of attempts -> what it tests."""
 
 EXPECTATIONS = {
     "wrong": "must not be paid",
@@ -234,7 +237,7 @@ EXPECTATIONS = {
     "more": "must not be paid ever more",
     "back": "has to come back",
 }
-"""What a probe expects, in words."""
+"""Expectation of a probe -> its words."""
 
 NOTHING_PROBED = (
     "no prompt could be probed, so nothing says that the reward holds, and --fail-on "
@@ -323,7 +326,7 @@ def probe(options: Options) -> CommandResult:
 def _write_files(
     options: Options, result: rk.ProbeResult
 ) -> tuple[dict[str, int], list[str]]:
-    """Add to the file of --write-cases; say how much, in a line."""
+    """Add cases to the file of --write-cases; return the count, and a line on it."""
     added = {}
     notes = []
     if options.write_cases:

@@ -1,9 +1,8 @@
-"""Commands: functions from options to an answer, whose docstring is their help.
+"""Make commands from functions of options; their docstring is the help.
 
-Each ends in one clear line, not a traceback, when its input cannot be used. Exit
-status: 0 done, 1 what was checked does not hold (or a report page failed, or another
-process scores into the folder), 2 input that cannot be used, 130 interrupted; 128 and
-the number of the signal where another one than that of Ctrl-C ended it.
+Invalid input ends a command with one line, not a traceback. Exit status: 0 done; 1 a
+check failed (or a report page failed, or another process scores into the folder); 2
+invalid input; 130 interrupted by Ctrl-C; 128 + number of another signal.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ REMEDIES = {
     errno.EPERM: OTHER_PATH,
     errno.EROFS: OTHER_PATH,
 }
-"""What to do where the system refuses to read or write, by its reason."""
+"""errno of a failed read or write -> advice."""
 
 INTERRUPTED = 130
-"""Exit status, as a shell gives for Ctrl-C."""
+"""Exit status after Ctrl-C, as in shells."""
 
 JOBS = {
     "Design": {"new": "design", "lab": "design"},
@@ -79,8 +78,7 @@ JOBS = {
     },
     "Run": {"sample": "run", "export": "run", "cache": "run", "completion": "run"},
 }
-"""What is to be done -> the commands for it, in the order in which one meets them, and
-the modules that they are in, which are imported when they are asked for."""
+"""Job -> its commands, in the order of the help -> their modules, imported on use."""
 
 CONTEXT: Record = {
     "help_option_names": ["-h", "--help"],
@@ -96,17 +94,17 @@ COMMAND_NOTES = {
     "READING": f"Options for reading a log: {', '.join(READING)}; rewardkit score "
     "--help tells of them.",
 }
-"""What a command takes -> what its help says of it at the end."""
+"""Kind of input -> note at the end of the help."""
 
 
 # --- the group
 
 
 class CommandGroup(click.Group):
-    """A group whose commands end in one clear line when their input is of no use."""
+    """A group whose commands end with one line on invalid input."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take ``--debug`` wherever it stands, behind the command too."""
+        """Accept ``--debug`` before and after the command."""
         end = args.index("--") if "--" in args else len(args)
         others = [argument for argument in args[:end] if argument != "--debug"]
         debug = ["--debug"] if len(others) < end else []
@@ -117,7 +115,7 @@ class CommandGroup(click.Group):
         return [name for names in JOBS.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, once its module is imported; None where there is none."""
+        """Import the module of a command and return the command, or None."""
         for modules in JOBS.values():
             if cmd_name in modules:
                 importlib.import_module(f"rewardkit.cli.{modules[cmd_name]}")
@@ -126,7 +124,7 @@ class CommandGroup(click.Group):
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """Write the commands by what is to be done."""
+        """Write the commands, grouped by job."""
         for job, names in JOBS.items():
             rows = []
             for name in names:
@@ -137,7 +135,7 @@ class CommandGroup(click.Group):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; input that is of no use ends with status 2."""
+        """Run the command; an error ends it with one line and an exit status."""
         try:
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort):
@@ -151,9 +149,9 @@ class CommandGroup(click.Group):
             ctx.exit(INTERRUPTED if isinstance(error, KeyboardInterrupt) else status)
 
     def _reason(self, error: BaseException, ctx: click.Context) -> str:
-        """Return what went wrong, for a person."""
+        """Return the message on an error, for a person."""
         if isinstance(error, KeyboardInterrupt):
-            return "interrupted"  # its own text may be of a codec that it came into
+            return "interrupted"  # its own text may come from an interrupted codec
         if isinstance(error, click.ClickException):
             where = getattr(error, "ctx", None) or ctx
             return f"{error.format_message()} (see {where.command_path} --help)"
@@ -183,7 +181,7 @@ def main(debug: bool) -> None:
     logging.lastResort = logging.StreamHandler(Legible())
     logging.captureWarnings(True)
     if sys.stdout.isatty():
-        # options have longer names
+        # `as_typed` makes lines longer
         LINE.set(min(LINE.get(), shutil.get_terminal_size().columns - 8))
     try:
         os.getcwd()
@@ -198,9 +196,9 @@ def main(debug: bool) -> None:
 
 @dataclass(frozen=True)
 class CommandResult:
-    """The outcome of a command: `record` for programs, `text` for a person, its status.
+    """The outcome of a command: a record for programs, a text for people, a status.
 
-    `error` is printed on stderr behind it.
+    `error` is printed on stderr afterwards.
     """
 
     record: Plain
@@ -210,15 +208,15 @@ class CommandResult:
 
 
 OF_COMMAND = ("reading", "typed", "stdout")
-"""What `Options` know of a call beside its options."""
+"""Attributes of `Options` that are no options."""
 
 
 class Options(SimpleNamespace):
     """The values of the arguments and options of one call, by name.
 
-    `reading` are those by which rollouts are read; `typed` has each option on the
-    command line as it is written. `stdout` is that of the command: while it works,
-    what users' code prints goes to stderr.
+    `reading` has the options for reading rollouts. `typed` maps the options on the
+    command line to their flags. `stdout` is the real one: during the work, prints of
+    users' code go to stderr.
     """
 
     reading: Record
@@ -244,11 +242,11 @@ class Options(SimpleNamespace):
         return cls(**values, reading=reading, typed=typed)
 
     def select(self, names: str) -> Record:
-        """Return the values of these names, to be passed on as keyword arguments."""
+        """Return the values of these names as keyword arguments."""
         return {name: getattr(self, name) for name in names.split()}
 
     def notebook_reading(self) -> Record:
-        """Return the parameter `reading` of the notebooks: what was set of it."""
+        """Return the parameter `reading` of the notebooks, without defaults."""
         reading = {}
         for name, value in {**self.reading, **self.select("as_ log_weights")}.items():
             is_default = name == "on" and value == "prompt"
@@ -257,16 +255,16 @@ class Options(SimpleNamespace):
         return reading
 
     def notebook_limits(self) -> Record:
-        """Return the parameter `limits` of the notebooks: what was typed of it."""
+        """Return the parameter `limits` of the notebooks, from typed options."""
         names = ("timeout", "budget", "leakage", "seed", "baseline")
         return {name: getattr(self, name) for name in names if name in self.typed}
 
     def read_rollouts(self, source: str | None) -> rk.Rollouts | None:
-        """Read rollouts by the options for reading, None where there is no source."""
+        """Read rollouts with the options for reading; None without a source."""
         return None if source is None else rk.load_rollouts(source, **self.reading)
 
     def read_reward(self, **settings: Any) -> rk.Reward:
-        """Read REWARD, as a function of the trainer that --as names, if any."""
+        """Read REWARD, as a function of the trainer in --as if it is set."""
         return self.weigh(rk.load_reward(self.reward, as_=self.as_, **settings))
 
     def weigh(self, reward: rk.Reward) -> rk.Reward:
@@ -276,9 +274,9 @@ class Options(SimpleNamespace):
         return reward.reweigh(self.training.weights_of(reward.name, reward.names))
 
     def time_limit(self, *rewards: rk.Reward) -> float | None:
-        """Return the time limit in seconds, or None for none.
+        """Return the time limit in seconds, or None for no limit.
 
-        Without --timeout it is the default where rewards can be scored under a limit.
+        Without --timeout it is the default, if rewards can be scored with a limit.
         """
         if self.timeout is not None:
             return self.timeout or None
@@ -291,17 +289,17 @@ class Options(SimpleNamespace):
 
     @property
     def cluster(self) -> rk.Ray | None:
-        """Return the cluster of --engine ray, if it was asked for."""
+        """Return the cluster of --engine ray, or None."""
         return rk.Ray(self.address) if self.engine else None
 
     @property
     def is_watched(self) -> bool:
-        """Return whether somebody watches a terminal on which progress is shown."""
+        """Return whether to show progress on a terminal."""
         return not self.json and sys.stderr.isatty()
 
     @contextmanager
     def progress(self, job: str) -> Iterator[Callable[[float], bool]]:
-        """Show a bar; the block gets a function that takes the share that is done."""
+        """Show a bar; yield a function that takes the finished share."""
         with tqdm(
             desc=job,
             total=100,
@@ -322,11 +320,11 @@ class Options(SimpleNamespace):
 def command(
     usage: str, own_options: OptionTable | None = None, **settings: Any
 ) -> Callable[[Callable[[Options], CommandResult]], click.Command]:
-    """Make a command of a function, under its name.
+    """Return a decorator that makes a command of a function, with its name.
 
-    Its docstring is the help, with an example at its end that runs as it is. What
-    users' code prints meanwhile is no result, and goes to stderr. For `usage` and
-    `own_options` see `parameters`.
+    The docstring is the help; the example at its end must run unchanged. Prints of
+    users' code go to stderr, as they are no result. For `usage` and `own_options` see
+    `parameters`.
     """
     own_options = own_options or {}
 

@@ -1,4 +1,4 @@
-"""`rewardkit new` and `rewardkit lab`: the first hour of a task, and its notebooks."""
+"""`rewardkit new`, `lab`: start a task from a log, and open its notebooks."""
 
 from __future__ import annotations
 
@@ -113,16 +113,13 @@ def lab(options: Options) -> CommandResult:
 def _read_parameters(
     options: Options, typed: Mapping[str, str]
 ) -> tuple[Sequence[str], Record]:
-    """Return the notebooks that the options are for, and their parameters.
-
-    InputError: what cannot be used.
-    """
+    """Return the notebooks to copy and their parameters. InputError: invalid."""
     if options.rollouts is None:
         flag = next(iter(typed.values()))
         raise rk.InputError(
             f"{flag} is for notebooks on rollouts of yours; give --rollouts, too"
         )
-    # jupyterlab brings what it needs
+    # the extra with jupyterlab has its requirements
     from rewardkit.notebook.inputs import read_inputs
 
     names = [options.reward] if options.reward else []
@@ -156,9 +153,9 @@ def _read_parameters(
 
 
 def _stems_for(reward: str | None, rollouts: rk.Rollouts) -> Sequence[str]:
-    """Return the notebooks for a reward, for the scores of a log, or for none.
+    """Return the notebooks for a reward, for the scores of a log, or for no reward.
 
-    The one on a run is for rollouts of two steps or more.
+    Rollouts of two steps or more also get the notebook on a run.
     """
     if not reward:
         return (BUILD,)
@@ -169,7 +166,7 @@ def _stems_for(reward: str | None, rollouts: rk.Rollouts) -> Sequence[str]:
 
 
 def seen_reward_from(folder: Path, reward: str) -> str:
-    """Return the name of a reward as a notebook in the folder has to write it."""
+    """Return the name of a reward with its path relative to the folder."""
     match = re.fullmatch(r"(.+\.py)(:.*)?", reward)
     if match is None:
         return reward
@@ -177,7 +174,7 @@ def seen_reward_from(folder: Path, reward: str) -> str:
 
 
 def seen_options_from(folder: Path, options: Plain) -> Record:
-    """Return options with their paths as seen from the folder."""
+    """Return options with their paths relative to the folder."""
     options = dict(options)
     for name in PATH_OPTIONS:
         if name in options:
@@ -186,11 +183,11 @@ def seen_options_from(folder: Path, options: Plain) -> Record:
 
 
 def _copy_notebooks(stems: Sequence[str], folder: Path, values: Plain) -> list[Path]:
-    """Return the notebooks to open: copies in the folder with these parameters.
+    """Copy notebooks into the folder with these parameters, and return their paths.
 
-    A copy that is there is opened again where its parameters are the same, whatever
-    else was changed in it; else all get the first number that none with others has:
-    ``01_build-2.ipynb``. Without values copies that are there are kept as they are.
+    An existing copy with the same parameters is returned unchanged. If an existing copy
+    has others, all copies get the first free number, as ``01_build-2.ipynb``. Without
+    values, existing copies are returned unchanged.
     """
     texts = []
     for stem in stems:

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and how their values are read."""
+"""Define the arguments and options that commands share, and read their values."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ COMMAND_TIMEOUT = 10.0
 
 
 class Number(click.FloatRange):
-    """A number in a range, named so where another text is given."""
+    """A number in a range, called "number" in error messages."""
 
     name = "number"
 
 
 class Integer(click.IntRange):
-    """An integer in a range, named so where another text is given."""
+    """An integer in a range, called "integer" in error messages."""
 
     name = "integer"
 
 
 def label_lines(names: Sequence[str], label: str | None) -> list[str]:
-    """Return a line on the first of the columns that may be labels, if none is."""
+    """Return advice on the first of possible labels, unless a label is set."""
     if label or not names:
         return []
     return [
@@ -45,7 +45,7 @@ def label_lines(names: Sequence[str], label: str | None) -> list[str]:
     ]
 
 
-# --- how values are read
+# --- reading of values
 
 
 def _read_text(name: str, text: str) -> Any:
@@ -57,7 +57,7 @@ def _pairs(
 ) -> Callable[..., Any]:
     """Return a callback that reads values such as name=text into a dict.
 
-    BadParameter: another form, or a name twice.
+    BadParameter: another form, or a duplicate name.
     """
 
     def read_all(
@@ -79,7 +79,7 @@ def _pairs(
 
 
 def _constant(name: str, text: str) -> Any:
-    """Return a number where one is written, but for columns that hold text."""
+    """Return a number if the text is one and the column does not hold texts."""
     number = None if name in TEXTS else cell_number(text)
     return text if number is None else number
 
@@ -94,7 +94,7 @@ def _number(name: str, text: str) -> float:
 def _settings(
     ctx: click.Context, parameter: click.Parameter, values: Sequence[str]
 ) -> rk.Training:
-    """Return the settings of a file, if any, with the named ones in their place."""
+    """Return the settings of a file, if any, overridden by NAME=VALUE."""
     files = [value for value in values if "=" not in value]
     if len(files) > 1:
         raise click.BadParameter(
@@ -107,7 +107,7 @@ def _settings(
 
 
 def _columns(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Return names of columns as a list, or None where there are none."""
+    """Return names of columns as a list, or None without any."""
     if isinstance(value, tuple):
         return list(value) or None
     return value
@@ -116,8 +116,8 @@ def _columns(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
 def _keep_no_answers(
     ctx: click.Context, parameter: click.Parameter, is_set: bool
 ) -> None:
-    """Keep no answers of models in this process and in those that it starts."""
-    from rewardkit.judges.cache import CACHE_FOLDER  # which imports all judges
+    """Disable the cache of models' answers in this process and its children."""
+    from rewardkit.judges.cache import CACHE_FOLDER  # importing it loads all judges
 
     if is_set:
         os.environ[CACHE_FOLDER] = "off"
@@ -131,7 +131,7 @@ def _size(ctx: click.Context, parameter: click.Parameter, value: str | int) -> i
 def _day(
     ctx: click.Context, parameter: click.Parameter, value: str | None
 ) -> str | None:
-    """Return a day as it is written. BadParameter: another form."""
+    """Check the form of a day. BadParameter: another form."""
     if value is not None and not is_day(value):
         raise click.BadParameter(f"{value!r} is no day; write it as in 2027-01-31")
     return value
@@ -140,7 +140,7 @@ def _day(
 # --- the table
 
 FILES = ("CASES", "FILE", "PROMPTS", "REWARD", "ROLLOUTS", "SCORES", "TRAIN")
-"""Values that name files, which a shell completes, or something else."""
+"""Values that may name files, for shell completion."""
 
 VALUE_KINDS: dict[str, Record] = {
     "ACTION": {"type": click.Choice(["show", "restore", "tag", "export", "delete"])},
@@ -168,13 +168,13 @@ VALUE_KINDS: dict[str, Record] = {
     "warn|high": {"type": click.Choice(["warn", "high"])},
     **{name: {"type": click.Path()} for name in FILES},
 }
-"""What an argument or a value is called in the help -> what click takes of it."""
+"""Name of an argument or value in the help -> settings of click."""
 
 OptionTable = Mapping[str, str | tuple[str, Plain]]
-"""Options as they are written -> the help, what else click takes.
+"""Form of an option -> its help, and further settings of click.
 
-Behind the option stands what Python calls it, where that is another name; behind a
-value that may be repeated stands `...`.
+The form is the flag, the name in Python if that is different, and the name of the
+value, with `...` if it can be repeated.
 """
 
 ANY_LOG = (
@@ -182,7 +182,7 @@ ANY_LOG = (
     "gallery:name."
 )
 READING = ("--column", "--group", "--join", "--on", "--set")
-"""Options that say how rollouts are read."""
+"""Options for reading rollouts."""
 
 SHARED: OptionTable = {
     "--rollouts ROLLOUTS": ANY_LOG,
@@ -238,14 +238,14 @@ SHARED: OptionTable = {
     "--set fill COLUMN=VALUE...": "Add a column of one value, such as "
     "data_source=gsm8k.",
 }
-"""The options that several commands have."""
+"""Options of several commands."""
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """Options that need others, and the sentence where these are missing.
+    """Options that need others, and the error message if these are missing.
 
-    In the sentence ``{}`` stands for the option as it was typed.
+    ``{}`` in the message is replaced by the flag that was typed.
     """
 
     options: tuple[str, ...]
@@ -296,21 +296,21 @@ REQUIREMENTS = (
         "--reward names what runs the cases; give --cases too",
     ),
 )
-"""What options need, in each command that has both."""
+"""Requirements between options, for each command that has both."""
 
 
 def missing_requirement(typed: Mapping[str, str], values: Plain) -> str | None:
-    """Return the sentence on the first option that lacks what it needs, or None.
+    """Return the message on the first option whose requirement is missing, or None.
 
-    `typed` has each option on the command line as it is written, `values` the values
-    of all that the command has.
+    `typed` maps options on the command line to their flags, `values` all options of the
+    command to their values.
     """
     for requirement in REQUIREMENTS:
         flags = [typed[name] for name in requirement.options if name in typed]
         lacking = []
         for name in requirement.needed:
             value = values.get(name, True)
-            if not value and value != "":  # which the command itself refuses
+            if not value and value != "":  # the command itself refuses ""
                 lacking.append(name)
         if flags and lacking:
             return requirement.sentence.format(flags[0])
@@ -320,8 +320,8 @@ def missing_requirement(typed: Mapping[str, str], values: Plain) -> str | None:
 def parameters(usage: str, own_options: OptionTable) -> list[click.Parameter]:
     """Return the arguments and options of a command, `own_options` first.
 
-    In `usage` a name in capitals is an argument, in brackets one that may be missing;
-    READING stands for all of these options.
+    In `usage`, a name in capitals is an argument, in brackets an optional one; READING
+    stands for all options in `READING`.
     """
     shared = {}
     for form, help_text in SHARED.items():
@@ -341,23 +341,26 @@ def parameters(usage: str, own_options: OptionTable) -> list[click.Parameter]:
 
 
 class HelpedOption(click.Option):
-    """An option whose help has no range; that for reading logs stands in one place."""
+    """An option without its range in the help.
+
+    Options for reading logs are only in the help of `score`.
+    """
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Give what stands in the help."""
+        """Return the entry in the help, or None."""
         if self.opts[0] in READING and ctx.command.name != "score":
             return None
         return super().get_help_record(ctx)
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """Give what stands behind it, in brackets."""
+        """Return the parts in brackets after the help, without the range."""
         extra = dict(super().get_help_extra(ctx))
         extra.pop("range", None)
         return extra
 
 
 def _option(form: str, help_text: str | tuple[str, Plain]) -> HelpedOption:
-    """Return an option of a table; without a name for its value it is a flag."""
+    """Return an option of a table; a form without a value is a flag."""
     settings: Plain = {}
     if isinstance(help_text, tuple):
         help_text, settings = help_text

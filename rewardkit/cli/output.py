@@ -1,4 +1,4 @@
-"""What commands print: no text raw, coloured on a terminal, options as typed."""
+"""Print the texts of commands: escaped, coloured on a terminal, with typed options."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ STYLES = {
     r"(?m)^\u2717 .* cases passed": "bold red",
     r"(?m)^\s*(?:fix|next|Next|Change|Note|Limit):": "bold",
 }
-"""Pattern -> style on a terminal: severities, verdicts and what to do."""
+"""Pattern -> style on a terminal: severities, verdicts and advice."""
 
 
 def say(text: str, *, err: bool = False, stream: Any = None) -> None:
-    """Print a text as `printable` writes it, on a terminal coloured and in its width.
+    """Print a text by `printable`; on a terminal with colours, in the terminal's width.
 
-    NO_COLOR and FORCE_COLOR are heeded. `stream` is where it goes, by default stdout.
+    Respects NO_COLOR and FORCE_COLOR. `stream` is the target, by default stdout.
     """
     if stream is None:
         stream = sys.stderr if err else sys.stdout
@@ -42,16 +42,16 @@ def say(text: str, *, err: bool = False, stream: Any = None) -> None:
     if console.color_system is None or console.no_color:
         click.echo(text, file=stream)
         return
-    styled = Text(text)  # which reads no markup
+    styled = Text(text)  # does not parse markup
     for pattern, style in STYLES.items():
         styled.highlight_regex(pattern, style)
     console.print(styled)
 
 
 def printable(text: str, encoding: str = "utf-8") -> str:
-    r"""Return a text that every terminal can take: hidden characters are written out.
+    r"""Return a text that is safe on every terminal, with visible control characters.
 
-    Line breaks and tabs stay.
+    Line breaks and tabs are kept.
 
     >>> printable("\x1b]0;title\a \x9b31m \u202e [red]")
     '␛]0;title␇ ⟨U+009B⟩31m ⟨U+202E⟩ [red]'
@@ -60,7 +60,7 @@ def printable(text: str, encoding: str = "utf-8") -> str:
 
 
 def _fold(line: str, width: int) -> str:
-    """Break a line between words where it is longer than the terminal is wide."""
+    """Break a line between words at the width of the terminal."""
     if len(line) <= width:
         return line
     inner = " " * (len(line) - len(line.lstrip(" ")) + 2)
@@ -68,7 +68,7 @@ def _fold(line: str, width: int) -> str:
 
 
 class Legible:
-    """A stand-in for stderr that writes what users' code prints as `printable` does."""
+    """A stand-in for stderr that makes prints of users' code `printable`."""
 
     def write(self, text: str) -> int:
         """Write the text."""
@@ -79,7 +79,7 @@ class Legible:
 
 
 def recognised(origin: str, *, verbose: bool = False) -> list[str]:
-    r"""Return what a function was recognised as; of several the first line alone.
+    r"""Describe how functions were recognised; only the first without `verbose`.
 
     >>> recognised("right, brief read as TRL.\nright read as TRL\nbrief read as TRL")
     ['right, brief read as TRL. What each takes: text(verbose=True)']
@@ -93,10 +93,10 @@ def recognised(origin: str, *, verbose: bool = False) -> list[str]:
     ]
 
 
-# --- options as they are typed
+# --- Python arguments as options
 
 OPTION_KEYWORDS = {"log_weights": "weights", "reward": "run"}
-"""Name of an option -> what sentences call it, where that differs."""
+"""Name of an option -> its keyword in sentences, if different."""
 
 SHELL_PHRASES = {
     "columns={canonical: its name}": "--name CANONICAL=ITS_NAME",
@@ -107,7 +107,7 @@ SHELL_PHRASES = {
     "rk.suggest(comparison.b)": "rewardkit diagnose B",
     "rk.suggest(rk.diagnose(scores))": "rewardkit diagnose SCORES",
 }
-"""What Python has other words for -> how a shell says it."""
+"""Phrase in Python -> phrase in a shell."""
 
 KEYWORD_ARGUMENT = re.compile(
     r"^ *+\| .*"  # a line of a completion
@@ -123,11 +123,11 @@ KEYWORD_ARGUMENT = re.compile(
 
 
 def as_typed(text: str, command: click.Command | None, *, in_full: bool = False) -> str:
-    """Return a text in which keyword arguments are options of the command.
+    """Replace keyword arguments in a text by options of the command.
 
-    In what a command returned those that stand for themselves, such as ``label=...``;
-    in an error, which speaks of what was typed, ``label='x'`` too (`in_full`). Options
-    that the command does not have stay.
+    In a result, only placeholders such as ``label=...`` are replaced. In an error,
+    which refers to typed options, ``label='x'`` is replaced, too (`in_full`). Keywords
+    that are no options of the command are kept.
     """
     options: dict[str, click.Option] = {}
     for parameter in command.params if command else ():
@@ -135,14 +135,14 @@ def as_typed(text: str, command: click.Command | None, *, in_full: bool = False)
             name = str(parameter.name)
             options.setdefault(OPTION_KEYWORDS.get(name, name), parameter)
     if "json" in options:
-        options.setdefault("verbose", options["json"])  # which has all of it, too
+        options.setdefault("verbose", options["json"])  # JSON is complete, too
 
     def spell(match: re.Match[str]) -> str:
         if match["phrase"]:
             return SHELL_PHRASES[match["phrase"]]
         option = options.get(match["inner"] or match["keyword"] or "")
         key = match["key"]
-        if option is None and key in options:  # an option of its own for a column
+        if option is None and key in options:  # the column has its own option
             option = options[key]
             key = None
         has_value = bool(match["inner"] or match["value"])
@@ -160,7 +160,7 @@ def as_typed(text: str, command: click.Command | None, *, in_full: bool = False)
 
 
 def write_text(path: Path, record: HasPage) -> None:
-    """Write a record into a file as Markdown or as a page, whole or not at all."""
+    """Write a record into a file, as HTML if that is its suffix, else as Markdown."""
     page = record.page()
     text = f"{page.markdown}\n"
     if path.suffix == ".html":

@@ -164,7 +164,7 @@ def export(options: Options) -> CommandResult:
         try:
             exported = prove(exported, rollouts)
         except rk.InputError as error:
-            status, refusal = 2, str(error)  # the file stays
+            status, refusal = 2, str(error)  # the file is kept
     if exported.proof is not None and not exported.proof.equal:
         status = 1
     text = "\n".join([*recognised(reward.origin), str(exported)])

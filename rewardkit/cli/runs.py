@@ -1,4 +1,4 @@
-"""`rewardkit runs`, `card`: what was kept of rewards, and what is known of one."""
+"""`rewardkit runs`, `card`: kept runs, and the card of a reward."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _show(options: Options, all_runs: rk.Runs) -> CommandResult:
 
 
 def _restore(options: Options, all_runs: rk.Runs) -> CommandResult:
-    """Write the source of a version; its name in the files is told."""
+    """Write the source of a version; the text names the reward in it."""
     if options.output is None:
         raise click.UsageError("restore writes a file: give -o FILE")
     version = all_runs.version(options.version)
@@ -79,7 +79,7 @@ def _restore(options: Options, all_runs: rk.Runs) -> CommandResult:
 
 
 def _place(file: str, files: list[Path]) -> str:
-    """Return where a restored reward is: its file, or the module of a package."""
+    """Return the place of a restored reward: its file, or a module of a package."""
     if len(files) == 1:
         return str(files[0])
     for path in files:
@@ -107,7 +107,7 @@ def _export(options: Options, all_runs: rk.Runs) -> CommandResult:
 
 
 def _delete(options: Options, all_runs: rk.Runs) -> CommandResult:
-    """Remove a version, once a person has said yes."""
+    """Delete a version after confirmation."""
     name = options.version
     version = all_runs.version(name)
     names = [run.name for run in all_runs.to_delete(name)]

@@ -1,4 +1,4 @@
-"""`rewardkit score` and `rewardkit report`: scores of a log, and pages on them."""
+"""`rewardkit score`, `report`: score a log, and write pages about it."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def score(options: Options) -> CommandResult:
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic -o run1
     """
-    # a folder that cannot be written shows before the work
+    # fails before the work if the folder cannot be written
     with folder_for(options.output) if options.output else nullcontext() as folder:
         try:
             return _score_into(folder, options)
-        except KeyboardInterrupt:  # a second one, while it ended
+        except KeyboardInterrupt:  # a second Ctrl-C during the shutdown
             parts = parts_in(folder) if folder else []
             if not parts:
                 raise
@@ -91,7 +91,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
         )
     if options.keep:
         with write_access(Path(KEPT_RUNS)):
-            pass  # what cannot be written shows before the work
+            pass  # fails before the work if the folder cannot be written
     log = _open_log(folder, options)
     first = log.first if isinstance(log, LargeLog) else log
     timeout = options.timeout or None
@@ -166,7 +166,7 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
 
 
 def _open_log(folder: Path | None, options: Options) -> rk.Rollouts | LargeLog:
-    """Open a log: in parts where it is large and there is a folder for them."""
+    """Open a log; with a folder for the scores, a large log is opened in parts."""
     if folder is None:
         return rk.load_rollouts(options.rollouts, **options.reading)
     return open_log(
@@ -175,7 +175,7 @@ def _open_log(folder: Path | None, options: Options) -> rk.Rollouts | LargeLog:
 
 
 def _interrupt_text(rows: int, all_rows: int | None, place: str) -> str:
-    """Say how far an interrupted scoring came; a log in parts is not counted before."""
+    """Describe an interrupted scoring; `all_rows` is None for a log in parts."""
     count = f"{rows:,}" if all_rows is None else f"{rows:,} of {all_rows:,}"
     return f"interrupted; {count} rollouts were scored, {place}"
 
@@ -183,7 +183,7 @@ def _interrupt_text(rows: int, all_rows: int | None, place: str) -> str:
 def _find_unfinished(
     options: Options, folder: Path | None, reward: rk.Reward, rollouts: rk.Rollouts
 ) -> rk.Scores | None:
-    """Return what an interrupted scoring left, to go on with; --force begins anew."""
+    """Return the scores of an interrupted scoring to continue; None with --force."""
     if options.force:
         return None
     unfinished = None
@@ -195,7 +195,7 @@ def _find_unfinished(
 
 
 def _keep(options: Options, scores: rk.Scores, seconds: float | None) -> rk.Run:
-    """Keep a scoring with its diagnosis in figures, and the seconds of 1,000 rows."""
+    """Keep a scoring with figures of its diagnosis; `seconds` are per 1,000 rows."""
     figures: Record = {}
     if seconds is not None:
         figures[SECONDS_PER_1000] = round(seconds, 4)
@@ -208,16 +208,16 @@ def _keep(options: Options, scores: rk.Scores, seconds: float | None) -> rk.Run:
 
 
 def _reading_text(about: Plain, first: rk.Rollouts) -> str:
-    """Return what was read, as `Rollouts` show themselves; `first` are some of them."""
+    """Return the text of `Rollouts.page` for a log, of which `first` is a part."""
     rows = [first[row] for row in range(min(len(first), ROWS_ON_PAGE))]
     page = rollouts_page(about, first.names, rows)
     return "\n".join(page.lines(False))
 
 
 def _parts_text(scores: rk.Scores, memory: int) -> str:
-    """Say how many parts there are, and the memory that this took at most.
+    """Describe the number of parts, and the peak memory.
 
-    Where that is more than the `memory` for rows, say why.
+    If that exceeds the `memory` for rows, say why.
     """
     if not isinstance(scores, PartedScores):
         return ""
@@ -233,7 +233,7 @@ def _parts_text(scores: rk.Scores, memory: int) -> str:
 
 
 def _most_often(scores: rk.Scores) -> str:
-    """Say the most frequent reason why a component was not scored."""
+    """Describe the most frequent reason why a component was not scored."""
     reasons: Counter[str] = Counter()
     for name in scores.reward.names:
         column = scores.column(f"error/{name}")
@@ -271,7 +271,7 @@ def report(options: Options) -> CommandResult:
     from rewardkit.notebook.report import report
 
     limits = options.notebook_limits()
-    limits.pop("timeout", None)  # which depends on the rewards
+    limits.pop("timeout", None)  # it depends on the rewards, see below
     written = report(
         options.reward,
         options.rollouts,
@@ -283,7 +283,7 @@ def report(options: Options) -> CommandResult:
         progress=options.is_watched,
     )
     verdicts = {summary.name: summary.verdict for summary in written.summaries}
-    origins = []  # which quote an error, where a reward raised when it was tried
+    origins = []  # they may quote an error of the reward
     if not options.redact:
         origins = [summary.reward.origin for summary in written.summaries]
     places = {"index": str(written.index), "summary": str(written.summary)}

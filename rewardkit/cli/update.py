@@ -1,4 +1,4 @@
-"""`rewardkit check --update`: ask what of a case file is to follow the reward."""
+"""`rewardkit check --update`: ask which cases to update to the reward."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from rewardkit.scoring.check_result import (
 )
 
 LONGEST_SHOWN = 600
-"""Characters of a completion, beside a question."""
+"""Characters of a completion shown with a question."""
 
 LETTERS = {ABOVE: "1", BELOW: "2", EQUAL: "e", DROPPED: "d"}
-"""Decision on a case -> the answer that makes it; "y" takes over what it gets."""
+"""Decision on a case -> its answer; "y" accepts the current score."""
 
 NOBODY = (
     "--update asks, and nobody answers here, so nothing more was written; name what is "
@@ -43,14 +43,14 @@ NOBODY = (
 def rename_components(
     reward: rk.Reward, path: str, renames: Sequence[str], timeout: float | None
 ) -> int:
-    """Let cases name new components, as --rename OLD=NEW,... says; count the cases.
+    """Rename components in cases by --rename OLD=NEW,...; return the count of cases.
 
-    InputError: another text, or what `replace_component` raises.
+    InputError: another form, or from `replace_component`.
     """
     changed = 0
     for rename in renames:
-        old, is_split, new = rename.partition("=")
-        if not is_split or not old or not new:
+        old, _, new = rename.partition("=")
+        if not old or not new:
             raise rk.InputError(
                 f"--rename {rename} is no OLD=NEW; write the component that CASES "
                 "name, =, and the one of REWARD, or several with commas"
@@ -63,7 +63,7 @@ def rename_components(
 def accept_named(result: rk.CheckResult, names: Sequence[str]) -> list[Update]:
     """Return the updates of the cases and components that --accept names.
 
-    InputError: a name that misses nothing, or where nothing can be taken over.
+    InputError: a name without a missed expectation, or without a score to accept.
     """
     updates = propose_updates(result)
     misses: dict[str, list[Miss]] = defaultdict(list)
@@ -90,11 +90,11 @@ def accept_named(result: rk.CheckResult, names: Sequence[str]) -> list[Update]:
 def ask_for_components(
     reward: rk.Reward, path: str, result: rk.CheckResult, timeout: float | None
 ) -> int:
-    """Ask what a component is now that the reward lacks; count the changed cases."""
+    """Ask for new names of unknown components; return the count of changed cases."""
     changed = 0
     for old, cases in result.unknown.items():
-        named = rk.load_cases(path)
-        suggestion = suggest_component(reward, named, old, timeout=timeout)
+        case_list = rk.load_cases(path)
+        suggestion = suggest_component(reward, case_list, old, timeout=timeout)
         number = counted(len(cases), "case")
         names = most(list(map(repr, cases)), NAMED)
         _say(f"{number} ({names}) name {old!r}, which {reward.name!r} does not have.")
@@ -110,9 +110,9 @@ def ask_for_components(
 
 
 def ask_for_updates(result: rk.CheckResult) -> list[Update]:
-    """Ask of each case that fails or is undecided; return what is accepted.
+    """Ask about each failed or undecided case; return the accepted updates.
 
-    "q" ends the questions, and what was accepted until then stands.
+    "q" ends the questions and keeps the updates accepted so far.
     """
     accepted: list[Update] = []
     for miss in result.misses:
@@ -132,7 +132,7 @@ def ask_for_updates(result: rk.CheckResult) -> list[Update]:
 
 
 def _ask_of_miss(miss: Miss) -> str:
-    """Show what a case expects and gets; ask whether that is right: y, n or q."""
+    """Show what a case expects and gets; ask whether to accept that: y, n or q."""
     _say(f"\n{miss.case}: {one_line(miss.why)}" if miss.why else f"\n{miss.case}")
     _show_completions(miss.completion, miss.below)
     _say(f"  {miss.what}: expected {miss.expected}, got {miss.got}")
@@ -143,7 +143,7 @@ def _ask_of_miss(miss: Miss) -> str:
 
 
 def _choices_of(case: Undecided) -> Plain:
-    """Return answer -> what is decided by it."""
+    """Map possible answers to decisions on a case."""
     choices: Record = {}
     for choice in case.choices:
         choices[LETTERS.get(choice, "y")] = choice
@@ -151,7 +151,7 @@ def _choices_of(case: Undecided) -> Plain:
 
 
 def _ask_of_undecided(case: Undecided, choices: Plain) -> str:
-    """Show an undecided case, and ask for a decision; "s" skips it."""
+    """Show an undecided case, and ask for a decision; "s" skips the case."""
     _say(f"\n{case.case}: {one_line(case.why)}")
     _show_completions(case.completion, case.below)
     _say(f"  {case.what} now: {case.got}")
@@ -176,7 +176,7 @@ def _say(text: str) -> None:
 
 
 def _ask(question: str, answers: Sequence[str] = (), default: str = "") -> str:
-    """Return what a person answers. InputError: nobody does."""
+    """Return a person's answer. InputError: nobody answers."""
     kind = click.Choice(answers) if answers else str
     try:
         answer: str = click.prompt(question, default=default, type=kind, err=True)

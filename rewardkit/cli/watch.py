@@ -1,4 +1,4 @@
-"""`rewardkit monitor`: what a run over its steps has come to."""
+"""`rewardkit monitor`: give the verdict on a run, also while it is training."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.scoring.cases import append_cases
 
 SECONDS_BETWEEN_LOOKS = 10.0
-"""Between two looks at a run that is followed. Our choice."""
+"""Default interval of --follow. Our choice."""
 
 
 @command(
@@ -69,12 +69,15 @@ def _watch(
 
 
 def _follow(options: Options) -> CommandResult:
-    """Print a line for each further step, and the page where the verdict changes.
+    """Print a line for each new step, and the page if the verdict changes.
 
-    With --json an object for each further step.
+    With --json, print an object for each new step.
     """
-    verdict, last, status = "", None, 0
-    cache, reader = FileCache(), CompletionReader()
+    verdict = ""
+    last = None
+    status = 0
+    cache = FileCache()
+    reader = CompletionReader()
     try:
         while True:
             scores, waits_for = _look(options, cache)
@@ -86,15 +89,15 @@ def _follow(options: Options) -> CommandResult:
                 last = scores.table["step"].max()
                 watched = _watch(options, scores, reader)
                 status = fail_status(watched.worst, options.fail_on)
-                _tell(options, watched, is_new=watched.verdict != verdict)
+                _print_step(options, watched, is_new=watched.verdict != verdict)
                 verdict = watched.verdict
             time.sleep(options.every)
     except KeyboardInterrupt:
         return CommandResult({}, "", status)
 
 
-def _tell(options: Options, watched: Monitor, *, is_new: bool) -> None:
-    """Print what a look has shown; the page where the verdict `is_new`."""
+def _print_step(options: Options, watched: Monitor, *, is_new: bool) -> None:
+    """Print the verdict at the last step, and the page if the verdict `is_new`."""
     if options.json:
         record = json.dumps(to_json(watched.record()))
         say(record, stream=options.stdout)
@@ -106,9 +109,9 @@ def _tell(options: Options, watched: Monitor, *, is_new: bool) -> None:
 
 
 def _look(options: Options, cache: FileCache) -> tuple[rk.Scores | None, str]:
-    """Return the scores of a run, if there are new ones, and what is missing.
+    """Return the scores of a run, None without news, and what is still missing.
 
-    A folder that is being written may hold nothing, or half a file.
+    A folder that is being written may be empty, or have an incomplete file.
     """
     if not cache.has_news(Path(options.scores)):
         return None, ""

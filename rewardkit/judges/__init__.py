@@ -1,6 +1,6 @@
-"""Judges: components that ask a model by a rubric, of siblings, or a reward model.
+"""Judges: components that ask a model by a rubric, about siblings, or a reward model.
 
-README.md has the walk of a question, and which module holds what.
+README.md follows a question through the modules.
 """
 
 from rewardkit.judges.comparing import pairwise, ranking

@@ -1,4 +1,4 @@
-"""Answers that are kept: a cache on disk, and recorded ones."""
+"""Keep answers of models: a cache on disk, and recorded answers in files."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from rewardkit.rollouts.paths import GALLERY_PREFIX, bundled
 logger = logging.getLogger(__name__)
 
 CACHE_FOLDER = "REWARDKIT_CACHE"
-"""Environment variable with the folder of the cache; "off" for none."""
+"""Environment variable with the folder of the cache; "off" disables it."""
 STANDARD_PORTS = {"http": ":80", "https": ":443"}
 
 
 def answer_key(request: Mapping[str, Any], sample: int) -> str:
-    """Return the key of a request: model, messages, options, number of the sample."""
+    """Return the key of a request: a hash of its content and the sample number."""
     text = json.dumps([request, sample], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def server_name(address: str) -> str:
-    """Return the name under which a server's answers are cached, from its address.
+    """Return the name of a server in the cache, from its address.
 
-    Two spellings of one address have one name. There is no password and no query in it.
+    Spellings of the same address have the same name, without password and query.
 
     >>> server_name("HTTP://me:secret@Host:80/v1/")
     'http://host/v1'
@@ -45,7 +45,7 @@ def server_name(address: str) -> str:
 
 
 def cache_file() -> Path | None:
-    """Return the file of cached answers; None where REWARDKIT_CACHE is "off"."""
+    """Return the file of cached answers; None if REWARDKIT_CACHE is "off"."""
     folder = os.environ.get(CACHE_FOLDER, "").strip()
     if folder == "off":
         return None
@@ -57,10 +57,10 @@ def cache_file() -> Path | None:
 
 
 class Cache:
-    """Answers by server and key, in a file that several processes may use at once.
+    """Answers by server and key, in a file that processes can share.
 
-    Two servers may serve different models under one name, and do not share answers.
-    Processes that ask for the same answer at the same time both pay for it.
+    Servers do not share answers, as they may serve different models under the same
+    name. Two processes that need the same answer at the same time both ask for it.
 
     InputError: the file cannot be opened or is no cache.
     """
@@ -90,7 +90,7 @@ class Cache:
         query = "SELECT answer FROM server_answers WHERE server = ? AND key = ?"
         try:
             row = self._file.execute(query, (server, key)).fetchone()
-        except sqlite3.Error:  # it was emptied or removed meanwhile
+        except sqlite3.Error:  # another process emptied or removed it
             return None
         return json.loads(row[0]) if row else None
 
@@ -105,7 +105,7 @@ class Cache:
     def put(self, server: str, key: str, answer: dict[str, Any]) -> None:
         """Cache an answer of a server.
 
-        Where that fails (a full disk), it is used all the same, and one warning logged.
+        A failure, such as a full disk, only logs a warning, once.
         """
         try:
             self._file.execute(
@@ -134,9 +134,9 @@ class Cache:
         return size
 
     def clear(self) -> None:
-        """Forget all answers, and give the room on disk back."""
+        """Remove all answers, and free the space on disk."""
         self._file.execute("DELETE FROM server_answers")
-        # caches made before answers had a server, which are not read
+        # the table of older versions, which is not read
         self._file.execute("DROP TABLE IF EXISTS answers")
         self._file.execute("VACUUM")
         self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -149,7 +149,7 @@ class Cache:
 def read_recorded(source: str) -> dict[str, dict[str, Any]]:
     """Read answers by key from a file of JSON lines, or from "gallery:NAME".
 
-    InputError: there is no such file, or it is none.
+    InputError: no such file, or another format.
     """
     path = Path(source)
     if source.startswith(GALLERY_PREFIX):

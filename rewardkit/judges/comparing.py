@@ -1,4 +1,4 @@
-"""pairwise and ranking: a model compares the siblings of a group, in both orders."""
+"""Judges `pairwise` and `ranking`: a model compares siblings, in both orders."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from rewardkit.primitives.primitive import VERDICT, note
 from rewardkit.primitives.texts import is_missing
 
 Order = Sequence[str]
-"""Labels of siblings as they are presented."""
+"""Labels of siblings in the order in which a call shows them."""
 Texts = Mapping[str, Mapping[str, Any]]
-"""Label -> column -> value, of siblings that differ."""
+"""Label -> column -> value, for distinct siblings."""
 Points = dict[tuple[str, str], float]
-"""(label of the earlier sibling, of the later) -> 1.0 won, 0.5 tied."""
+"""(label shown earlier, label shown later) -> points of the earlier: 1.0 or 0.5."""
 Reader = Callable[[str], dict[str, Any]]
 
 PAIR_POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
@@ -42,14 +42,14 @@ NO_SIBLING = "there is no sibling to compare it with"
 
 
 class Comparing(ModelJudge):
-    """Base of what compares siblings and gives each its share of won comparisons."""
+    """Base of judges that score a completion by its share of won comparisons."""
 
     together = "group"
     by_first = False
-    """Whether an answer stands in the verdict of the first sibling alone."""
+    """Whether only the verdict of the first sibling contains an answer."""
 
     def orders(self, labels: Order) -> list[Order]:
-        """Return what each call shows; each pair is shown in both orders."""
+        """Return the labels to show in each call; each pair occurs in both orders."""
         raise NotImplementedError
 
     def make_request(self, texts: Texts, order: Order) -> tuple[dict[str, Any], Reader]:
@@ -66,8 +66,8 @@ class Comparing(ModelJudge):
             for values in zip(*columns.values(), strict=True)
         ]
         labels = list(map(_label, rows))
-        times = Counter(filter(None, labels))
-        texts = {label: rows[labels.index(label)] for label in sorted(times)}
+        copies = Counter(filter(None, labels))  # equal siblings have equal labels
+        texts = {label: rows[labels.index(label)] for label in sorted(copies)}
         orders = self.orders(list(texts))
         requests = []
         for order in orders:
@@ -87,7 +87,7 @@ class Comparing(ModelJudge):
             score: float | NotJudged = NotJudged(NO_COLUMN)
             verdict: dict[str, Any] = {"reason": NO_COLUMN, "raw": []}
             if label:
-                score, verdict = self._verdict(label, calls, points, times)
+                score, verdict = self._verdict(label, calls, points, copies)
             scores.append(score)
             verdicts.append(verdict | expenses)
         note(VERDICT, verdicts)
@@ -98,12 +98,11 @@ class Comparing(ModelJudge):
         label: str,
         calls: Sequence[tuple[Order, ModelAnswer]],
         points: Points,
-        times: Mapping[str, int],
+        copies: Mapping[str, int],
     ) -> tuple[float | NotJudged, dict[str, Any]]:
         """Return the share of comparisons that a text has won, and its verdict.
 
-        `times` is how many siblings are the same as each text: they tie with one
-        another.
+        `copies` counts the equal siblings of each label, which tie with one another.
         """
         reasons = []
         failures = []
@@ -111,35 +110,36 @@ class Comparing(ModelJudge):
         for order, answer in calls:
             if label in order and answer.failed:
                 failures.append(answer.failed)
-            if label in (order[:1] if self.by_first else order):
+            owners = order[:1] if self.by_first else order
+            if label in owners:
                 if answer.text:
                     raw.append(answer.text)
                 if not answer.failed:
                     reasons.append(answer.value["reason"])
-        count = times[label] - 1
+        count = copies[label] - 1
         wins = count / 2
-        turned = []
-        for other in times:
-            before = points.get((label, other))
-            behind = points.get((other, label))
-            if before is not None and behind is not None:
-                wins += times[other] * (before + 1 - behind) / 2
-                count += times[other]
-                turned.append(before == behind != 0.5)
+        reversals = []  # for each other text: whether the position decided
+        for other in copies:
+            as_first = points.get((label, other))
+            other_as_first = points.get((other, label))
+            if as_first is not None and other_as_first is not None:
+                wins += copies[other] * (as_first + 1 - other_as_first) / 2
+                count += copies[other]
+                reversals.append(as_first == other_as_first != 0.5)
         if not count:
             reason = next(iter(failures), NO_SIBLING)
             return NotJudged(reason), {"reason": reason, "raw": raw}
         verdict: dict[str, Any] = {"level": f"{wins:g} of {count} comparisons won"}
-        if turned:
-            verdict["position_bias"] = fmean(turned)
+        if reversals:
+            verdict["position_bias"] = fmean(reversals)
         return wins / count, {**verdict, "reason": "\n".join(reasons), "raw": raw}
 
     def instructions(self, presentation: str, answer: str) -> str:
-        """Write the model's instructions: what it is shown, the rubric, how to answer.
+        """Write the model's instructions: presentation, rubric, form of the answer.
 
         Args:
-            presentation: Sentences that say how the completions are shown.
-            answer: The JSON keys to give after 'reason'; ends the text.
+            presentation: Sentences on how the completions are shown.
+            answer: The JSON keys after 'reason', as the end of the text.
         """
         return (
             "You compare completions that a language model gave to one prompt. "
@@ -150,7 +150,7 @@ class Comparing(ModelJudge):
 
 
 def _label(row: Mapping[str, Any]) -> str:
-    """Return the mark of a sibling, made of its text, "" if a column is missing."""
+    """Return the label of a sibling, a hash of its text, "" if a column is missing."""
     if any(map(is_missing, row.values())):
         return ""
     texts = json.dumps([column_text(value) for value in row.values()])
@@ -158,7 +158,7 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _columns(texts: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Return the columns to show: common ones once, others for each text."""
+    """Return the columns to show: equal ones once, others for each text."""
     columns: dict[str, Any] = {}
     marked: dict[str, Any] = {}
     for name, value in texts[0][1].items():
@@ -184,18 +184,19 @@ def _even(option: str, value: Any) -> Any:
 class pairwise(Comparing):
     """Win rate of a completion against its siblings; an async group component.
 
-    Every pair is asked for twice, with the positions swapped: which is better by the
-    rubric, "first", "second" or "tie". A win counts 1, a tie 0.5, and a pair the mean
-    of its two answers, so that answers that contradict each other are a tie; their
-    share stands in the verdict as "position_bias", 1.0 where position decides alone.
-    `opponents` bounds the cost: each is compared with that many siblings (an even
-    number), chosen by the texts alone, in whatever order the siblings come.
+    The model is asked about every pair twice, with the positions swapped: which is
+    better by the rubric, "first", "second" or "tie". A win counts 1, a tie 0.5, and a
+    pair the mean of its two answers, so that contradictory answers are a tie. Their
+    share is the verdict's "position_bias", 1.0 if only the position decides.
+    `opponents`, an even number, bounds the cost: each completion is compared with that
+    many siblings. They are chosen by the texts, independent of the siblings' order.
 
-    Siblings that are the same tie without a call. A pair without both answers is left
-    out; what has no comparison at all is not judged, with the reason. Each sibling's
-    verdict has the reasons and raw answers of the calls in which it stood first, and an
-    equal share of their tokens and cost. The other options are those of `rk.judge`.
-    ValueError: an empty rubric, `opponents` that are odd, options that cannot be.
+    Equal siblings tie without a call. A pair without both answers is left out; a
+    completion without any comparison is not judged, with the reason. Each sibling's
+    verdict has the reasons and raw answers of the calls in which it was shown first,
+    and an equal share of the tokens and cost. The other options are those of
+    `rk.judge`.
+    ValueError: an empty rubric, odd `opponents`, invalid options.
 
     >>> pairwise("Which explains it better?", model="judge-1", opponents=4)
     rk.judges.pairwise('Which explains it better?', model='judge-1', opponents=4)
@@ -209,7 +210,7 @@ class pairwise(Comparing):
         pairs = list(combinations(labels, 2))
         count = len(labels)
         if self.opponents is not None and self.opponents < count - 1:
-            pairs = []  # each and the next ones in a ring
+            pairs = []  # each label with the next ones, in a ring
             for at, label in enumerate(labels):
                 for step in range(1, self.opponents // 2 + 1):
                     pairs.append((label, labels[(at + step) % count]))
@@ -236,17 +237,18 @@ class pairwise(Comparing):
 class ranking(Comparing):
     """Share of its siblings that a completion is ranked above by a model.
 
-    It is asked twice, in one order and in its reverse, for the labels of the siblings
-    in tiers from best to worst; a tie in a tier counts 0.5, and the score is the mean
-    of both answers. Labels and the first order are made of the texts: they say nothing
-    of the siblings' order. "position_bias" in the verdict is the share of its siblings
-    that stand above it in one answer and below it in the other.
+    The model is asked twice, in one order and its reverse, to put the labels of the
+    siblings into tiers from best to worst. A tie in a tier counts 0.5, and the score is
+    the mean of both answers. Labels and the first order are derived from the texts, so
+    they do not depend on the siblings' order. The verdict's "position_bias" is the
+    share of siblings ranked above the completion in one answer and below it in the
+    other.
 
-    An answer that leaves out or repeats a sibling is asked for once more; without two
-    answers the group is not judged, with the reason, nor is what has no sibling.
-    Siblings that are the same stand as one, and tie. Each verdict has an equal share of
-    the tokens and cost. The other options are those of `rk.judge`. ValueError: an empty
-    rubric, options that cannot be.
+    An answer that leaves out or repeats a sibling is requested again, once. Without two
+    answers, or without siblings, a completion is not judged, with the reason. Equal
+    siblings are shown once, and tie. Each verdict has an equal share of the tokens and
+    cost. The other options are those of `rk.judge`. ValueError: an empty rubric,
+    invalid options.
 
     >>> ranking("Which proof is clearest?", model="judge-1").columns
     ('prompt', 'completion')

@@ -1,4 +1,4 @@
-"""Connection: how a request reaches a model on a server, and when it is given up."""
+"""Send requests to a model on a server, with retries, and detect an outage."""
 
 from __future__ import annotations
 
@@ -20,16 +20,13 @@ from rewardkit.rollouts.chat import Server, fatal_code, read_answer
 
 MINUTE = 60.0  # seconds
 AGAIN_SECONDS = 30.0
-"""Time after which a server that did not answer is asked again.
-
-Our choice: about what a restart takes.
-"""
+"""Pause after a server did not answer. Our choice: about the time of a restart."""
 SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
-"""By which the sentence of a server tells that it does not take a schema."""
+"""Words in the error message of a server that does not accept a schema."""
 
 
 def schema_form(response_format: Mapping[str, Any], attempt: int) -> Any:
-    """Return a way to ask for a schema: OpenAI's, llama-cpp-python's, then none."""
+    """Return a form of the schema: OpenAI's, llama-cpp-python's, then None."""
     if attempt == 0:
         return response_format
     if attempt == 1:
@@ -39,33 +36,33 @@ def schema_form(response_format: Mapping[str, Any], attempt: int) -> Any:
 
 
 def refuses_schema(status: int, text: str) -> bool:
-    """Return whether an error means that a server does not take this schema."""
+    """Return whether an error means that a server does not accept this schema."""
     return status in (400, 422, 500) and any(word in text for word in SCHEMA_WORDS)
 
 
-# --- which failed requests are repeated, after how long, and what is an outage
+# --- retries and outages
 #
-# The retries of the openai client are off: they know nothing of a run's deadline, and
-# each question would repeat on its own what no server answers.
+# The retries of the openai client are off: they ignore a run's deadline, and during an
+# outage each question would be repeated separately.
 
 FAILING_ATTEMPTS = 3
-"""Attempts in a row without an answer from which on a server counts as failing.
+"""Attempts in a row without an answer that make a server count as failing.
 
-Our choice: a server that fails now and then is repeated by all calls under way.
+Our choice: after rare failures all calls still repeat at the same time.
 """
 FAILED_QUESTIONS = 5
-"""Questions in a row without an answer after which the others are not asked.
+"""Questions in a row without an answer after which the run stops asking.
 
-Our choice: where every fifth question breaks a sound server, five in a row come once
+Our choice: if every fifth question fails on a working server, five in a row occur once
 in about 4,000.
 """
 FIRST_WAIT = 0.5  # seconds, doubled each time, as in the openai client
 LONGEST_WAIT = 8.0
-LONGEST_REQUESTED_WAIT = 60.0  # of a server; as in the openai client
+LONGEST_REQUESTED_WAIT = 60.0  # limit for a server's request, as in the openai client
 
 
 def is_outage(error: BaseException) -> bool:
-    """Return whether a server gave no answer, or failed itself (5xx)."""
+    """Return whether a server did not answer, or failed with a 5xx status."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -74,7 +71,7 @@ def is_outage(error: BaseException) -> bool:
 
 
 def may_repeat(error: BaseException) -> bool:
-    """Return whether the same request may be answered at another time."""
+    """Return whether a retry of the same request may succeed."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -86,10 +83,10 @@ def may_repeat(error: BaseException) -> bool:
 
 
 def seconds_before_repeat(error: BaseException, repeats: int) -> float:
-    """Return how long to wait: what the server says, else longer each time.
+    """Return the wait in seconds: as the server asks, else with exponential backoff.
 
-    `repeats` counts those that failed. A part is random, so that processes that failed
-    together do not come back together.
+    `repeats` counts the failed repeats. The wait has a random part, so that processes
+    that failed together do not retry together.
     """
     headers = getattr(getattr(error, "response", None), "headers", {})
     seconds = _requested_seconds(
@@ -102,7 +99,7 @@ def seconds_before_repeat(error: BaseException, repeats: int) -> float:
 
 
 def _requested_seconds(milliseconds: str | None, after: str | None) -> float:
-    """Return the seconds that a server's headers ask for, 0 where they do not."""
+    """Return the seconds that a server's headers ask for, else 0."""
     with suppress(TypeError, ValueError):
         return float(milliseconds or "") / 1000
     with suppress(TypeError, ValueError):
@@ -113,10 +110,11 @@ def _requested_seconds(milliseconds: str | None, after: str | None) -> float:
 
 
 class Connection:
-    """Requests to one model: turns, forms of schema, repeated attempts.
+    """Requests to one model, with rate limits, forms of the schema, and retries.
 
-    `ended` says why the server is not asked, up to the time `until` of the monotonic
-    clock. `failed_attempts` and `failed_questions` are in a row, without an answer.
+    `ended` says why the server is not asked until the time `until` of the monotonic
+    clock. `failed_attempts` and `failed_questions` count those in a row without an
+    answer.
     """
 
     def __init__(self, server: Server, limits: Limits) -> None:
@@ -126,7 +124,7 @@ class Connection:
         self.limits = limits
         requests = limits.requests_per_minute
         tokens = limits.tokens_per_minute
-        # requests are spread evenly
+        # a rate of 1 spreads requests evenly
         self.requests = AsyncLimiter(1, MINUTE / requests) if requests else None
         self.tokens = AsyncLimiter(tokens, MINUTE) if tokens else None
         self.repeating = asyncio.Lock()
@@ -135,7 +133,7 @@ class Connection:
         self.reset()
 
     def reset(self) -> None:
-        """Forget how the server did, for a new run."""
+        """Forget failures of the server, for a new run."""
         self.ended = ""
         self.until = math.inf
         self.failed_attempts = 0
@@ -143,7 +141,7 @@ class Connection:
 
     @cached_property
     def client(self) -> Any:
-        """The client, which repeats nothing itself."""
+        """The client, without retries of its own."""
         import openai
 
         return openai.AsyncOpenAI(
@@ -158,10 +156,10 @@ class Connection:
         _ = self.client
 
     def reach(self, seconds: float) -> None:
-        """See within some seconds that the server has the model, once.
+        """Check, once and within some seconds, that the server has the model.
 
-        InputError: it is not there, or refuses the key, which ends the connection for a
-        while; it has no such model.
+        InputError: it has no such model; it is not reachable or refuses the key, which
+        also ends the connection for a while.
         """
         if self.models is not None:
             return
@@ -181,29 +179,29 @@ class Connection:
 
     @property
     def is_ended(self) -> bool:
-        """Whether the server is not asked now, for the reason in `ended`."""
+        """Whether the connection is closed now, for the reason in `ended`."""
         return bool(self.ended) and time.monotonic() < self.until
 
     @property
     def is_failing(self) -> bool:
-        """Whether the server has answered nothing of late."""
+        """Whether the server answered none of the last attempts."""
         return self.failed_attempts >= FAILING_ATTEMPTS
 
     @property
     def is_given_up(self) -> bool:
-        """Whether repeating is in vain, as it was for a question before."""
+        """Whether retries are pointless, as a question has failed with all of them."""
         return self.is_ended or (self.is_failing and self.failed_questions > 0)
 
     def end(self, reason: str, seconds: float = math.inf) -> None:
-        """Make no further call, for some seconds."""
+        """Stop calling the server, for some seconds."""
         self.ended = reason
         self.until = time.monotonic() + seconds
 
     async def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask, and repeat as often as the limits allow what fails.
+        """Send a request, and repeat it after failures as often as the limits allow.
 
-        Of a server that fails altogether one question is repeated at a time; the others
-        wait for what comes of it.
+        During an outage only one question at a time is repeated; the others wait for
+        its result.
         """
         try:
             return await self.attempt(request)
@@ -220,7 +218,7 @@ class Connection:
     async def repeat(
         self, request: Mapping[str, Any], fault: Exception
     ) -> dict[str, Any]:
-        """Repeat a request that failed; raise the last fault where that is in vain."""
+        """Repeat a failed request; raise the last error if no repeat succeeds."""
         for repeats in range(self.limits.retries):
             if self.is_given_up:
                 break
@@ -236,7 +234,7 @@ class Connection:
         raise fault
 
     async def attempt(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask once, and count attempts in a row that no server answers."""
+        """Send a request once, and count attempts in a row without an answer."""
         await self.turn(request)
         try:
             columns = await self.send(request)
@@ -250,7 +248,7 @@ class Connection:
         return columns
 
     async def turn(self, request: Mapping[str, Any]) -> None:
-        """Wait until the limits of a minute let this request through."""
+        """Wait until the limits per minute allow this request."""
         if self.requests:
             await self.requests.acquire()
         if self.tokens:
@@ -260,7 +258,7 @@ class Connection:
             await self.tokens.acquire(min(estimate, self.tokens.max_rate))
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask once, in the next form of schema where a server refuses one."""
+        """Post a request; if the server refuses the schema, try its next form."""
         import openai
 
         form = self.form
@@ -276,14 +274,14 @@ class Connection:
             is_refused = refuses_schema(error.status_code, str(error))
             if "response_format" not in body or not is_refused:
                 raise
-            # calls under way together are refused together
+            # a concurrent call may have switched to the next form already
             self.form = max(self.form, form + 1)
             await self.turn(request)
             return await self.send(request)
         return read_answer(text)
 
     def failure(self, error: Exception) -> str:
-        """Return why a call failed, and end the run if no other call can succeed."""
+        """Return why a call failed; close the connection if no other can succeed."""
         fatal = self.server.fatal(error, self.models or [])
         if fatal is None:
             reason = self.server.reason(error)
@@ -291,13 +289,13 @@ class Connection:
                 self.count_failed_question(reason)
             return f"there is no answer: {reason}"
         seconds = math.inf
-        if fatal_code(error) == "unreachable":  # a trainer's run goes on for days
+        if fatal_code(error) == "unreachable":  # a training may run for days
             seconds = AGAIN_SECONDS
         self.end(str(fatal), seconds)
         return self.ended
 
     def count_failed_question(self, reason: str) -> None:
-        """Count a question without an answer; end the run after some in a row."""
+        """Count a question without an answer; close the connection after several."""
         self.failed_questions += 1
         if self.is_ended or self.failed_questions < FAILED_QUESTIONS:
             return

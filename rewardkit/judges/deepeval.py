@@ -1,4 +1,4 @@
-"""from_deepeval: any single-turn metric of DeepEval as a component."""
+"""Judge `from_deepeval`: a single-turn metric of DeepEval as a component."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ CASE_COLUMNS = {
     "actual_output": "completion",
     "expected_output": "ground_truth",
 }
-"""Field of LLMTestCase -> the column of another name that fills it."""
+"""Field of LLMTestCase -> its column, if that has another name."""
 
 LIST_FIELDS = ("context", "retrieval_context")
 
 UNCHANGED_FIELDS = ("metadata", "tags", "tools_called", "expected_tools")
 
 PICTURE_MARK = "[DEEPEVAL:"
-"""How DeepEval marks a picture inside a text, which it would read and send."""
+"""DeepEval's mark of a picture in a text; it would read and send that file."""
 
 
 def _deepeval() -> Any:
-    """Import the package, with its telemetry off."""
+    """Import the package with telemetry disabled."""
     os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "1")
     try:
         import deepeval.metrics
@@ -69,12 +69,12 @@ def _columns(option: str, value: Any) -> Any:
 
 
 def _plain(text: Any) -> str:
-    """Return a column as text, in which no picture is marked."""
+    """Return a column as text, with marks of pictures disabled."""
     return column_text(text).replace(PICTURE_MARK, "[\u200b" + PICTURE_MARK[1:])
 
 
 def _value(field: str, value: Any) -> Any:
-    """Return a column's value as LLMTestCase takes it in this field."""
+    """Return a column's value in the type of this field of LLMTestCase."""
     if field in UNCHANGED_FIELDS:
         return value
     if field not in LIST_FIELDS:
@@ -84,27 +84,27 @@ def _value(field: str, value: Any) -> Any:
     return list(map(_plain, value))
 
 
-def _copied(metric: Any) -> Any:
-    """Copy a metric with its options and without state, to run beside others."""
+def _copy(metric: Any) -> Any:
+    """Copy a metric with its options but without state, for a concurrent call."""
     return _deepeval().metrics.utils.copy_metrics([metric])[0]
 
 
 class _Running:
-    """The calls of one component: a copy of its metric, and how many are under way."""
+    """The concurrent calls of one component, with a copy of its metric."""
 
     def __init__(self, metric: Any, concurrency: int) -> None:
-        self.metric = _copied(metric)
+        self.metric = _copy(metric)
         self.free = asyncio.Semaphore(concurrency)
         self.first = asyncio.Lock()
 
     @property
     def steps_missing(self) -> bool:
-        """Whether it is a GEval whose steps no call has written yet."""
+        """Whether it is a GEval without evaluation steps so far."""
         return getattr(self.metric, "evaluation_steps", ()) is None
 
-    async def measured(self, case: Any) -> Any:
+    async def measure(self, case: Any) -> Any:
         """Measure a case with a copy of the metric, and return the copy."""
-        metric = _copied(self.metric)
+        metric = _copy(self.metric)
         options = {"_show_indicator": False}
         if "_show_indicator" not in inspect.signature(metric.a_measure).parameters:
             options = {}
@@ -121,22 +121,22 @@ _RUNNING: WeakKeyDictionary[Any, _Running] = WeakKeyDictionary()
 
 @dataclass(frozen=True, repr=False, eq=False)
 class from_deepeval(Primitive):
-    """The score that a metric of DeepEval gives a completion; an async component.
+    """The score of a completion by a metric of DeepEval; an async component.
 
-    An LLMTestCase is made for each row, of what the metric asks for: ``input`` from
-    `prompt`, ``actual_output`` from `completion`, ``expected_output`` from
-    `ground_truth`, other fields from a column of their own name; `columns` names
-    others, as ``{"retrieval_context": "passages"}``. Messages and other values become
-    text; tools are DeepEval's ToolCall. Each row has a copy of the metric, and at most
-    `concurrency` are under way. The steps that GEval writes for a criterion are written
-    for the first row, and are those of all others. Metrics that find faults (bias,
-    toxicity, hallucination) score 1 for the worst: give them a negative weight.
+    Each row becomes an LLMTestCase with the fields that the metric needs: ``input``
+    from `prompt`, ``actual_output`` from `completion`, ``expected_output`` from
+    `ground_truth`, other fields from the column of the same name. `columns` names other
+    columns, as ``{"retrieval_context": "passages"}``. Messages and other values become
+    text; tools are DeepEval's ToolCall. Each row uses a copy of the metric, at most
+    `concurrency` at a time. GEval writes its steps for the first row, and all other
+    rows use these. Metrics of faults (bias, toxicity, hallucination) score 1 for the
+    worst: give them a negative weight.
 
-    Telemetry is off from here on (DEEPEVAL_TELEMETRY_OPT_OUT, unless it is set). The
-    metric's reason, its cost and tokens stand in the verdict. Not judged, with the
-    reason: a row where a column is missing, a metric that fails or gives no score.
-    ValueError: no such metric, columns that cannot be; ModuleNotFoundError without the
-    extra 'deepeval'.
+    Telemetry is disabled from now on (DEEPEVAL_TELEMETRY_OPT_OUT, unless it is set).
+    The verdict has the metric's reason, cost and tokens. A row is not judged, with the
+    reason, if a column is missing, or the metric fails or gives no score. ValueError:
+    no such metric, invalid columns. ModuleNotFoundError: the extra 'deepeval' is
+    missing.
     """
 
     asks_model = unbounded = True
@@ -150,7 +150,7 @@ class from_deepeval(Primitive):
         return "rk.judges.from_deepeval"
 
     def __repr__(self) -> str:
-        """Show the arguments of the metric, too: a fingerprint tells it from others."""
+        """Include the arguments of the metric, by which fingerprints differ."""
         metric = self.metric
         options = inspect.signature(type(self.metric)).parameters
         arguments = []
@@ -166,7 +166,7 @@ class from_deepeval(Primitive):
 
     @cached_property
     def fields(self) -> dict[str, str]:
-        """The fields of LLMTestCase that are filled, with the column of each."""
+        """Field of LLMTestCase -> the column that fills it."""
         params = getattr(self.metric, "evaluation_params", None)
         params = params or self.metric._required_params
         names = ["input", "actual_output"]
@@ -185,7 +185,7 @@ class from_deepeval(Primitive):
             for name in self.fields.values():
                 if columns[name] is None:
                     raise NotJudged(f"there is no {name!r}")
-            metric = await in_session(self._measured(columns))
+            metric = await in_session(self._measure(columns))
             input_tokens = getattr(metric, "input_tokens", None)
             verdict = {
                 "reason": metric.reason or "",
@@ -203,7 +203,7 @@ class from_deepeval(Primitive):
         finally:
             note(VERDICT, verdict)
 
-    async def _measured(self, columns: Mapping[str, Any]) -> Any:
+    async def _measure(self, columns: Mapping[str, Any]) -> Any:
         """Measure these columns with a copy of the metric, and return the copy."""
         values = {"input": ""}
         for field, column in self.fields.items():
@@ -214,7 +214,7 @@ class from_deepeval(Primitive):
             running = _RUNNING[self] = _Running(self.metric, self.concurrency)
         async with running.free:
             if running.steps_missing:
-                async with running.first:  # others wait for its steps, unless it fails
+                async with running.first:  # other rows wait for the steps
                     if running.steps_missing:
-                        return await running.measured(case)
-            return await running.measured(case)
+                        return await running.measure(case)
+            return await running.measure(case)

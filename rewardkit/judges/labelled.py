@@ -1,4 +1,4 @@
-"""Labelled cases: completions with what people say that a judge should say of them."""
+"""Read labelled cases: completions with the level or score that people give them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LabelledCases = str | Path | Iterable[Mapping[str, Any]]
 def read_labelled(
     cases: LabelledCases, label: str, levels: Mapping[str, float]
 ) -> tuple[Columns, Floats, Rows]:
-    """Read cases with what people say that a judge should say of them.
+    """Read cases with the labels that people gave them.
 
-    The prompt of a case is its `prompt_id`, else its `prompt`; without any each case
-    has its own.
+    Cases with the same `prompt_id`, else the same `prompt`, share a prompt; without
+    both columns each case has its own.
 
     Args:
         cases: a file, or dicts of columns.
@@ -32,11 +32,11 @@ def read_labelled(
         levels: level -> its score.
 
     Returns:
-        The columns but `label`, and of each case, (cases,), the score that it should
-        get, NaN without a label, and the code of its prompt.
+        The columns except `label`; the labels as scores, (cases,), NaN without a label;
+        the code of each case's prompt, (cases,).
 
     Raises:
-        CasesError: there are none, what is no object, a label that is none, no label.
+        CasesError: no cases, a case that is no object, an invalid label, no label.
     """
     columns = _columns(cases)
     count = len(next(iter(columns.values()), ()))
@@ -48,7 +48,7 @@ def read_labelled(
 
 
 def _columns(cases: LabelledCases) -> Columns:
-    """Read cases as columns. CasesError: none, or what is no object."""
+    """Read cases as columns. CasesError: no cases, or one is no object."""
     if not isinstance(cases, str | Path | Iterable) or isinstance(cases, Mapping):
         raise CasesError(
             f"cases are a JSONL file or dicts, each with a label, not {preview(cases)}"
@@ -64,7 +64,7 @@ def _columns(cases: LabelledCases) -> Columns:
 
 
 def _labels(cells: Sequence[Any], levels: Mapping[str, float], label: str) -> Floats:
-    """Return the score that each case should get, NaN without a label, (cases,)."""
+    """Return the labels as scores, (cases,), NaN without a label."""
     labels = np.full(len(cells), np.nan)
     for row, value in enumerate(cells):
         if isinstance(value, str) and value in levels:

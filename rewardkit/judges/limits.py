@@ -1,4 +1,4 @@
-"""Limits: how fast, how long and for how much a model is asked."""
+"""Limits on the rate, time and cost of asking a model."""
 
 from __future__ import annotations
 
@@ -27,21 +27,23 @@ def _budget(option: str, value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class Limits(Primitive):
-    """How fast, how long and for how much a server is asked.
+    """Limits on the rate, time and cost of asking a server.
 
-    At most `concurrency` calls are under way, and `requests_per_minute` and
-    `tokens_per_minute` are not passed, repeated attempts included (tokens are estimated
-    before a call: a quarter of its characters, and the most that the answer may have).
-    An attempt may take `timeout` seconds; one that fails (429, 5xx, timeout) is
-    repeated up to `retries` times, after the time that the server says, else after
-    longer and longer ones. Of a server that answers nothing one question is repeated at
-    a time; after five questions in a row without an answer (5xx, timeout, no
-    connection) the others are not asked for half a minute. `call_deadline` is for a
-    call with all its attempts and waits. `run_deadline` bounds a run, whatever it waits
-    for: calls under way end, and what is judged is kept. `prices` are for a million
-    tokens of the question and of the answer; with them the cost of a call is recorded.
-    At `budget` no new call of the run starts; calls under way finish, and may pass it.
-    ValueError: numbers that cannot be, a budget without prices.
+    At most `concurrency` calls run at a time. `requests_per_minute` and
+    `tokens_per_minute` include repeated attempts; tokens are estimated before a call,
+    as a quarter of its characters plus the most tokens of the answer.
+
+    An attempt takes at most `timeout` seconds. After a failure (429, 5xx, timeout) it
+    is repeated up to `retries` times, after the wait that the server asks for, else
+    with exponential backoff. During an outage only one question at a time is repeated;
+    after five questions in a row without an answer (5xx, timeout, no connection) the
+    server is not asked for half a minute. `call_deadline` bounds a call with all its
+    attempts and waits. `run_deadline` bounds a run: running calls are stopped, and the
+    scores so far are kept.
+
+    `prices` are for a million tokens of the question and of the answer; with them costs
+    are recorded. Once `budget` is reached, no new call starts; running calls finish and
+    may exceed it. ValueError: invalid numbers, a budget without prices.
 
     >>> Limits(concurrency=4, prices=(0.15, 0.6), budget=2.0)
     rk.judges.Limits(concurrency=4, prices=(0.15, 0.6), budget=2.0)
@@ -73,7 +75,7 @@ class Limits(Primitive):
             )
 
     def cost(self, tokens: tuple[int, int]) -> float | None:
-        """Return what this many tokens of (question, answer) cost, or None."""
+        """Return the cost of tokens of (question, answer), None without prices."""
         if self.prices is None:
             return None
         question, answer = self.prices

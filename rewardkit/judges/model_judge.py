@@ -1,8 +1,7 @@
-"""Judges on a server: their settings, the messages they send, and how answers are read.
+"""Base classes of judges on a server: settings, messages, and reading of answers.
 
-What is judged is hostile text. It stands in a message of its own, each column between
-marks with an id that is made of all of them, so that no text can hold the mark that
-ends it; the instructions stand in another.
+The judged text is hostile. It is in a separate message, each column between marks with
+an id. The id is a hash of all columns, so that no text can contain its own end mark.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from rewardkit.rollouts.chat import KEY
 from rewardkit.scoring.calls import model_asker
 
 NAMED_COLUMN = re.compile(r"\{([A-Za-z_]\w*)\}")
-"""How a rubric names a column."""
+"""The name of a column in a rubric."""
 
 MATERIAL = (
     "What you judge stands in the next message, each part between a line <NAME id> "
@@ -39,7 +38,7 @@ MATERIAL = (
 
 
 def named_columns(*texts: str) -> list[str]:
-    """Return the columns that rubrics name as ``{column}``, each once."""
+    """Return the columns that rubrics name as ``{column}``, without duplicates."""
     names: list[str] = []
     for text in texts:
         names += NAMED_COLUMN.findall(text)
@@ -47,12 +46,12 @@ def named_columns(*texts: str) -> list[str]:
 
 
 def with_marks(text: str) -> str:
-    """Return a rubric with ``<column>`` where it names one; other braces stay."""
+    """Replace ``{column}`` in a rubric by ``<column>``; other braces are kept."""
     return NAMED_COLUMN.sub(r"<\1>", text)
 
 
 def column_text(value: Any) -> str:
-    """Return a column's value as a judge reads it: text, messages, or JSON."""
+    """Return a column's value as the text for a judge: text, messages, or JSON."""
     turns = value if isinstance(value, list | tuple) else ()
     if isinstance(value, str):
         text = value
@@ -60,7 +59,7 @@ def column_text(value: Any) -> str:
         text = "\n\n".join(map(_turn_text, turns))
     else:
         text = _json(value)
-    return text.encode("utf-8", "replace").decode()  # half a character cannot be sent
+    return text.encode("utf-8", "replace").decode()  # lone surrogates cannot be sent
 
 
 def _turn_text(message: Mapping[str, Any]) -> str:
@@ -75,7 +74,7 @@ def _json(value: Any) -> str:
 
 
 def question(instructions: str, columns: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Make the messages: instructions, then the columns between marks."""
+    """Return the messages: instructions, then the columns between marks."""
     texts = {name: column_text(value) for name, value in columns.items()}
     digest = hashlib.sha256(json.dumps([instructions, texts]).encode()).hexdigest()[:12]
     parts = []
@@ -89,7 +88,7 @@ def question(instructions: str, columns: Mapping[str, Any]) -> list[dict[str, st
 
 
 def object_of(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the schema of an object with exactly these keys."""
+    """Return the schema of an object with exactly these keys."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -99,11 +98,11 @@ def object_of(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Read an answer that is one object, bare or in a code block.
+    """Read an answer that is one JSON object, bare or in a code block.
 
-    ValueError: none, or not of the schema.
+    ValueError: no JSON, or not of the schema.
     """
-    # what a reasoning model thought
+    # thoughts of a reasoning model
     text = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
     fenced = re.fullmatch(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", text, re.DOTALL)
     if fenced:
@@ -119,17 +118,12 @@ def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 DEFAULT_LIMITS = Limits()
 MAX_TOKENS = 1000
-"""Of an answer, where options= say nothing else.
-
-Our choice: a reason takes some hundred, thoughts more.
-"""
+"""Default limit of an answer. Our choice: a reason takes a few hundred tokens,
+thoughts take more."""
 
 
 def _column_names(option: str, value: Any) -> Any:
-    """Return the names as a tuple.
-
-    ValueError: there are none, or one cannot be a parameter.
-    """
+    """Return the names as a tuple. ValueError: no names, or no identifiers."""
     names = () if isinstance(value, str) else tuple(value)
     are_names = all(isinstance(name, str) and name.isidentifier() for name in names)
     if not names or not are_names:
@@ -141,10 +135,7 @@ def _column_names(option: str, value: Any) -> Any:
 
 
 def _address(option: str, value: Any) -> Any:
-    """Return the address.
-
-    ValueError: a password or key stands in it, which records would show.
-    """
+    """Return the address. ValueError: it has a password or key."""
     if set("@?") & set(str(value)):
         raise ValueError(
             f"{option}= holds a password or key, which records would show; set {KEY} "
@@ -154,10 +145,7 @@ def _address(option: str, value: Any) -> Any:
 
 
 def _request_options(option: str, value: Any) -> Any:
-    """Return the options of a request.
-
-    ValueError: they are no JSON, or the judge sets one itself.
-    """
+    """Return the options of a request. ValueError: no JSON, or a reserved option."""
     reserved = {"model", "messages", "response_format", "stream", "n", "seed"}
     try:
         plain = json.loads(json.dumps(value))
@@ -172,7 +160,7 @@ def _request_options(option: str, value: Any) -> Any:
 
 
 class AskingServer(Primitive):
-    """Base of what asks a model on a server: calls at a time, answers, cost."""
+    """Base of components that ask a model on a server."""
 
     asks_model = True
     limits: Limits
@@ -184,17 +172,17 @@ class AskingServer(Primitive):
 
     @property
     def concurrency(self) -> int:
-        """The most calls that are under way."""
+        """The most calls at a time."""
         return self.limits.concurrency
 
     @property
     def unbounded(self) -> bool:
-        """Whether no budget ends what its calls may cost."""
+        """Whether no budget limits the cost of its calls."""
         return self.limits.budget is None
 
     @property
     def session(self) -> Session:
-        """Its calls, with those of the other judges that share its settings."""
+        """The session, which judges with the same settings share."""
         raise NotImplementedError
 
     def prepare(self) -> None:
@@ -207,10 +195,10 @@ class AskingServer(Primitive):
     async def answers(
         self, requests: Sequence[tuple[Mapping[str, Any], int, Any]]
     ) -> list[ModelAnswer]:
-        """Ask all requests at once, and return their answers in order.
+        """Send all requests concurrently, and return their answers in order.
 
-        Each comes with a sample number, which tells equal requests apart, and a reader,
-        which makes the value of the answer's text.
+        Each is a tuple of the request, a sample number, by which equal requests differ,
+        and a reader, which parses the text of the answer.
         """
         asker = model_asker()
         if asker is not None:
@@ -226,9 +214,9 @@ class AskingServer(Primitive):
     def expenses(
         self, answers: Sequence[ModelAnswer], share: int = 1
     ) -> dict[str, Any]:
-        """Return the tokens and cost of calls, and whether all are cached.
+        """Return the tokens and cost of calls, and whether all were cached.
 
-        `share` is the number of verdicts that share them in equal parts.
+        They are divided by `share`, the number of verdicts that use the calls.
         """
         question = sum(answer.tokens[0] for answer in answers)
         answered = sum(answer.tokens[1] for answer in answers)
@@ -245,7 +233,7 @@ class AskingServer(Primitive):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ModelJudge(AskingServer):
-    """Base of judges by a rubric: settings, shown columns, and requests."""
+    """Base of judges with a rubric: settings, columns, and requests."""
 
     rubric: str
     _: KW_ONLY
@@ -263,12 +251,12 @@ class ModelJudge(AskingServer):
 
     @property
     def rubrics(self) -> tuple[str, ...]:
-        """The texts in which columns may be named."""
+        """The texts that may name columns."""
         return (self.rubric,)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the model is shown: the inputs, and those of a rubric."""
+        """The columns shown to the model: the inputs, and those that rubrics name."""
         return tuple(dict.fromkeys([*self.inputs, *named_columns(*self.rubrics)]))
 
     @property
@@ -289,7 +277,7 @@ class ModelJudge(AskingServer):
     def request(
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Make a request for an answer of this schema."""
+        """Return a request for an answer of this schema."""
         form = {"name": "verdict", "strict": True, "schema": schema}
         request: dict[str, Any] = {
             "messages": list(messages),

@@ -1,4 +1,4 @@
-"""Records of judges beside labels: one judge, and all judges of a reward."""
+"""Reports on the agreement of judges with labels: one judge, and all of a reward."""
 
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ from rewardkit.html.pages import HasPage, Page
 from rewardkit.reasons import Reason
 
 KAPPA_MIN = 0.6
-"""From which a judge agrees well enough: "substantial", Landis and Koch 1977."""
+"""Least kappa of a usable judge: "substantial", Landis and Koch 1977."""
 FOOLED_MAX = 0.05
-"""Share of attacks that may raise a score.
+"""Tolerated share of attacks that raise a score.
 
-Our choice: a judge that samples differs now and then.
+Our choice: the answers of a judge that samples vary.
 """
 FEWEST_JUDGED = 20
-"""Judged prompts below which nothing is concluded.
+"""Least judged prompts for a conclusion.
 
-Our choice: kappa is then known to about 0.4.
+Our choice: with 20, kappa is known to within about 0.4.
 """
 REASON_CHARACTERS = 200
-"""Of the reason why most cases were not judged."""
+"""Most characters of the reason why most cases were not judged."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeReport(HasPage):
-    """How a judge agrees with labels, and what moves it that should not.
+    """The agreement of a judge with labels, and its robustness.
 
-    `ratings` are its scores beside the labels, with their figures; `names` what levels
-    are called by score. `stability` is the share of cases with the same level each time
-    they were asked, `position_bias` that of comparisons which the place decides,
-    `attacked` that of texts to the judge which raised the score of a wrong completion,
-    with `examples`; ``None`` where it was not measured. `asked` says what it took
-    without the attacks.
+    `ratings` has its scores and the labels, with figures. `names` maps scores to the
+    names of levels. Three shares are None if not measured: `stability` is the share of
+    cases with the same level at each repeat, `position_bias` the share of comparisons
+    decided by the position, `attacked` the share of attacks that raised the score of a
+    wrong completion, with `examples`. `asked` has the cost without the attacks.
     """
 
     judge: str
@@ -55,7 +54,7 @@ class JudgeReport(HasPage):
 
     @property
     def verdict(self) -> str:
-        """Whether the judge can be used, and why, in one sentence."""
+        """Say whether the judge is usable, and why."""
         ratings = self.ratings
         kappa = ratings.kappa
         sentence = ratings.phrase
@@ -84,12 +83,12 @@ class JudgeReport(HasPage):
 
     @property
     def not_judged(self) -> dict[str, int]:
-        """Why cases have no score to compare, as sentences, with how many."""
+        """Reason why cases have no score to compare -> number of cases."""
         return dict(zip(map(str, self.reasons), self.reasons.values(), strict=True))
 
     @property
     def remarks(self) -> list[str]:
-        """What else to know, a sentence each."""
+        """Further remarks, one sentence each."""
         return [str(remark.text) for remark in self._remarks()]
 
     def _remarks(self) -> list[UserText]:
@@ -116,7 +115,7 @@ class JudgeReport(HasPage):
 
     @property
     def figures(self) -> dict[str, Estimate]:
-        """What was measured, by name."""
+        """The measured figures, by name."""
         figures = {
             "agreement": self.ratings.agreement,
             "kappa": self.ratings.kappa,
@@ -134,7 +133,7 @@ class JudgeReport(HasPage):
 
     @property
     def calibration(self) -> list[dict[str, Any]]:
-        """For each level how many cases were given it, and their mean label."""
+        """Number of cases and mean label at each level of the judge."""
         levels = []
         for score, mean in self.ratings.calibration:
             if mean.n:
@@ -162,7 +161,7 @@ class JudgeReport(HasPage):
         return record
 
     def page(self) -> Page:
-        """Return how the judge agrees with the labels, and the attacks that worked."""
+        """Return the page: agreement with the labels, and successful attacks."""
         figures = [(name, str(value)) for name, value in self.figures.items()]
         levels = []
         for row in self.calibration:
@@ -185,17 +184,17 @@ class JudgeReport(HasPage):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeReports(HasPage):
-    """How each component that asks a model agrees with the cases.
+    """The agreement of each component that asks a model with the cases.
 
-    `by_component` has a report for each component with labelled cases; `unlabelled` are
-    the components of which no case expects a score.
+    `by_component` has a report for each component with labelled cases. `unlabelled`
+    are components for which no case expects a score.
     """
 
     by_component: Mapping[str, JudgeReport]
     unlabelled: tuple[str, ...] = ()
 
     def page(self) -> Page:
-        """Show the report of each judge, and the judges without one."""
+        """Return the page: the report of each judge, and judges without one."""
         blocks: list[Block] = [report.page() for report in self.by_component.values()]
         for name in self.unlabelled:
             blocks.append(

@@ -1,4 +1,4 @@
-"""judge_report(): a judge against cases that people have labelled."""
+"""Measure how judges agree with cases that people have labelled."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from rewardkit.strategies.added_text import JUDGE_ATTACKS
 logger = logging.getLogger(__name__)
 
 MOST_LEVELS = 10
-"""Most labels that are levels of a judge without its own; more are right or wrong."""
-ATTACKED_CASES = 8
-"""Wrong cases that attacks are tried on.
+"""Most distinct labels that serve as levels of a judge without its own levels.
 
-Our choice: with six attacks some fifty calls.
+With more labels the levels are right and wrong.
 """
+ATTACKED_CASES = 8
+"""Most wrong cases to attack. Our choice: with six attacks about fifty calls."""
 ATTACK_EXAMPLES = 3
 COMPLETION_CHARACTERS = 200
 EXPECTED_COLUMN = "expected score"
-"""Column with the score that a case expects; no parameter can be called so."""
+"""Column with the score that a case expects; not the name of any parameter."""
 
 
 def judges_of(reward: Reward) -> list[str]:
@@ -48,7 +48,7 @@ def judges_of(reward: Reward) -> list[str]:
 
 
 def warn_of_calls(reward: Reward) -> None:
-    """Log which components would ask a model for every probe without a budget."""
+    """Log a warning on components that would ask a model for every probe, unlimited."""
     names = _names_with(reward, "unbounded")
     if names:
         logger.warning(
@@ -60,7 +60,7 @@ def warn_of_calls(reward: Reward) -> None:
 
 
 def _names_with(reward: Reward, flag: str) -> list[str]:
-    """Return the components whose function has this attribute set."""
+    """Return the components whose function has this attribute set to true."""
     return [
         component.name
         for component in reward.components
@@ -80,19 +80,21 @@ def judge_report(
 ) -> JudgeReport:
     """Measure how a judge agrees with labelled cases, with 95 % intervals.
 
-    `judge` is an `rk.judge` or any function of a component, or a Reward, of which it is
-    the `component` (by default the only one that asks a model) with its fields and
-    without its gate. `cases` are dicts or a JSONL file, with the columns that the judge
-    reads and a `label`: a level of the judge, or the score that it should give, in [0,
-    1] or a bool. Score and label agree where they are nearest to the same level; the
-    levels are the judge's own, without any the different labels, and where these are
-    many, wrong and right. With `repeats` every case is asked so often, from the second
-    time on without the cache. `attacks` are put behind wrong completions (``None`` for
-    no attack). Cases without a label or score are counted with their reason.
+    `judge` is an `rk.judge`, another function of a component, or a Reward. Of a Reward,
+    it measures the `component` (by default the only one that asks a model), with the
+    reward's fields and without the component's gate. `cases` are dicts or a JSONL file,
+    with the columns that the judge reads and a `label`: a level of the judge, or the
+    right score, in [0, 1] or a bool.
 
-    CasesError: no cases, a label that is none. RewardError: a column that is missing,
-    no such component. InputError: a model that cannot be asked. ValueError: `repeats`
-    that are no whole number from 1.
+    Score and label agree if the same level is nearest to both. The levels are those of
+    the judge, else the distinct labels, or wrong and right if these are many. With
+    `repeats`, every case is asked that often, without the cache after the first time.
+    `attacks` are texts appended to wrong completions (``None`` for no attack). Cases
+    without a label or score are counted with their reason.
+
+    CasesError: no cases, an invalid label. RewardError: a missing column, no such
+    component. InputError: the model cannot be asked. ValueError: `repeats` is no whole
+    number from 1.
     """
     whole_number("repeats", repeats)
     alone = _alone(judge, component)
@@ -100,7 +102,7 @@ def judge_report(
     levels = _levels(function)
     columns, labels, prompts = read_labelled(cases, label, levels)
     judges = [alone, *[_without_cache(alone)] * (repeats - 1)]
-    for variant in judges[:2]:  # a budget is for all calls of each
+    for variant in judges[:2]:  # all repeats share one function, and its budget
         prepare([variant.components[0].function])
     outcomes = [_evaluate(variant, columns, prompts) for variant in judges]
     first = outcomes[0]
@@ -144,9 +146,9 @@ def judge_report(
 
 
 def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:
-    """Return a reward of the component alone, with its fields, without its gate.
+    """Return a reward of only this component, with its fields, without its gate.
 
-    RewardError: there is no such component.
+    RewardError: no such component.
     """
     if not isinstance(judge, Reward):
         return Reward("judge", components=[Component("judge", judge)])
@@ -173,16 +175,16 @@ def _without_cache(alone: Reward) -> Reward:
 
 
 def _levels(function: Any) -> dict[str, float]:
-    """Return the levels of a judge and their scores, {} where it has none."""
+    """Return the levels of a judge and their scores, {} if it has none."""
     levels = dict(getattr(function, "levels", {}))
-    if getattr(function, "negative", False):  # it scores that the fault is absent
+    if getattr(function, "negative", False):  # it scores the absence of a fault
         for name, score in levels.items():
             levels[name] = 1 - score
     return levels
 
 
 def _grid(labels: Floats, levels: Mapping[str, float]) -> Floats:
-    """Return the scores of the levels, ascending: the judge's own, else the labels."""
+    """Return the distinct scores of the levels, else of the labels, ascending."""
     scores = list(levels.values()) or labels[~np.isnan(labels)]
     grid = np.unique(scores)
     if 1 < len(grid) <= MOST_LEVELS:
@@ -191,7 +193,7 @@ def _grid(labels: Floats, levels: Mapping[str, float]) -> Floats:
 
 
 def _evaluate(judge: Reward, columns: Columns, prompts: Rows) -> Outcome:
-    """Return the outcome of the judge alone. RewardError: a column is missing."""
+    """Return the outcome of the judge. RewardError: a column is missing."""
     plan = bind(judge, columns, len(prompts))
     outcomes = evaluate(plan, columns, groups=prompts)
     return outcomes.components[judge.components[0].name]
@@ -227,7 +229,7 @@ def _attack(
     wrong = wrong[:ATTACKED_CASES]
     if not wrong:
         return
-    # a comparing judge sees them with their siblings
+    # a comparing judge also needs the siblings of wrong cases
     with_siblings = component.group or component.batch
     rows = list(range(len(texts))) if with_siblings else wrong
     for attack, template in attacks.items():
@@ -252,12 +254,12 @@ def _attack(
 
 
 def judge_reports(reward: Reward, cases: CaseSource, *, seed: int = 0) -> JudgeReports:
-    """Compare each component that asks a model with the scores that cases expect of it.
+    """Compare the components that ask a model with the scores that cases expect.
 
     Args:
         reward: A reward, with any number of judges among its components.
-        cases: Cases, or the path of a case file. Of a range its middle counts; a case
-            that expects no score ("unscored", "abstained" ...) is no label.
+        cases: Cases, or the path of a case file. An expected range counts as its
+            middle; an expected status ("unscored", "abstained" ...) is no label.
         seed: Seed of the bootstrap over prompts.
 
     Raises:
@@ -279,7 +281,7 @@ def judge_reports(reward: Reward, cases: CaseSource, *, seed: int = 0) -> JudgeR
 
 
 def _label_cases(cases: Sequence[Case], component: str) -> list[dict[str, object]]:
-    """Return the columns and the label of the cases that expect a score."""
+    """Return columns and label of the cases that expect a score of a component."""
     rows = []
     for case in cases:
         expected = case.scores.get(component)

@@ -1,4 +1,4 @@
-"""reward_model and reward_endpoint: a trained reward model's score, in [0, 1]."""
+"""Judges `reward_model` and `reward_endpoint`: a trained reward model's score."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def _map(option: str, value: Any) -> Any:
 
 
 def _logit(name: str, logits: Sequence[float], label: int | None) -> float:
-    """Return the one logit, or the log-odds of a label against the others.
+    """Return the single logit, or the log-odds of a label against the others.
 
-    NotJudged: it is no finite number.
+    NotJudged: it is not finite. InputError: `label` does not fit the logits.
     """
     is_known = len(logits) == 1 if label is None else label < len(logits)
     if not is_known:
@@ -65,7 +65,7 @@ def _logit(name: str, logits: Sequence[float], label: int | None) -> float:
 def _judged(
     name: str, logits: Sequence[float], label: int | None, how: Any
 ) -> tuple[float | NotJudged, dict[str, Any]]:
-    """Return the score of a text's logits, or why there is none, and the verdict."""
+    """Return the score for a text's logits, or NotJudged, and the verdict."""
     try:
         logit = _logit(name, logits, label)
     except (NotJudged, InputError) as error:
@@ -78,7 +78,7 @@ def _judged(
 
 
 def _messages(prompt: Any, completion: Any) -> list[dict[str, Any]]:
-    """Return the conversation to score. NotJudged: there is none."""
+    """Return the conversation to score. NotJudged: no text, or no messages."""
     if not isinstance(completion, str):
         raise NotJudged("the completion is no text")
     if isinstance(prompt, str):
@@ -91,11 +91,11 @@ def _messages(prompt: Any, completion: Any) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, eq=False)
 class _LoadedModel:
-    """A model with its tokenizer, as it is in memory.
+    """A model in memory, with its tokenizer.
 
-    `special` matches its special tokens. Without a token to `pad` with, by which the
-    model finds the end of a text, it takes one text at a time. `longest` is the most
-    tokens that it reads.
+    `special` matches its special tokens. `pad` is the id of the padding token, by which
+    the model finds the end of a text; without one it reads one text at a time.
+    `longest` is the most tokens that it reads.
     """
 
     tokenizer: Any
@@ -105,12 +105,13 @@ class _LoadedModel:
     longest: int
 
     def tokens(self, prompt: Any, completion: Any, chat: bool) -> list[int]:
-        """Return the whole text; a completion's special tokens are plain text in it.
+        """Return the tokens of the conversation.
 
-        NotJudged: there is nothing to read.
+        Special tokens spelled in the completion are encoded as plain text. NotJudged:
+        the text is empty, or the template fails.
         """
         messages = _messages(prompt, completion)
-        # a space of no width takes the token apart
+        # a zero-width space splits the token
         plain = self.special.sub(
             lambda token: f"{token[0][0]}\u200b{token[0][1:]}", completion
         )
@@ -132,7 +133,7 @@ class _LoadedModel:
         return list(encoded["input_ids"])
 
     def logits(self, texts: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Return the logits of texts, each a list of tokens, padded on the right."""
+        """Return the logits, (texts, labels), of texts as lists of tokens."""
         import torch
 
         shape = (len(texts), max(map(len, texts)))
@@ -151,9 +152,9 @@ class _LoadedModel:
 
 @cache
 def _load(process: int, name_or_path: str, device: str) -> _LoadedModel:
-    """Load the model, once in a process.
+    """Load the model, once per process.
 
-    InputError: there is none of that name, or it gives no score.
+    InputError: no such model, or it has no trained head.
     """
     try:
         import torch
@@ -192,23 +193,24 @@ def _load(process: int, name_or_path: str, device: str) -> _LoadedModel:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class reward_model(Primitive):
-    """What a reward model of transformers gives each completion; a batch component.
+    """The score of a completion by a reward model of transformers; a batch component.
 
     `name_or_path` is a model for sequence classification, from a folder or the Hub,
-    that gives one logit; of one with several labels, `label` is the number of the good
-    one, whose logit is its log-odds against the others. `map` says what a logit scores:
-    "sigmoid", or (low, high) for 0 at low, 1 at high, straight in between and clipped.
-    Prompt (a text or messages) and completion are written by the tokenizer's chat
-    template, or with ``chat=False``, or where there is none, as prompt, line break,
-    completion. A special token that a completion spells out is read as plain text. Of a
-    text of more than `max_length` tokens (default: what the model can read) the first
-    token and the end are kept; its verdict says ``truncated``, and how many were is
-    logged. Each verdict has the ``logit``.
+    with one logit. If it has several labels, `label` is the index of the good one, and
+    the logit is its log-odds against the others. `map` turns a logit into a score:
+    "sigmoid", or (low, high), linear from 0 at low to 1 at high, and clipped.
 
-    Not judged, with the reason in the verdict, is a completion that is no text, one
-    that the template refuses, and a logit that is no finite number. ModuleNotFoundError
-    without the extra 'models'; InputError before the first row: no such model, one
-    without a trained head, several labels and no `label`.
+    Prompt (a text or messages) and completion are formatted with the tokenizer's chat
+    template. With ``chat=False``, or without a template, the text is prompt, line
+    break, completion. A special token spelled in a completion is encoded as plain text.
+    A text longer than `max_length` tokens (default: the model's limit) is cut to its
+    first token and its end; its verdict says ``truncated``, and the number of such
+    texts is logged. Each verdict has the ``logit``.
+
+    A completion is not judged, with the reason in the verdict, if it is no text, the
+    template fails, or the logit is not finite. ModuleNotFoundError: the extra 'models'
+    is missing. InputError, before the first row: no such model, no trained head,
+    several labels without `label`.
 
     >>> reward_model("my/reward-model", map=(-4, 4), batch_size=16)
     rk.judges.reward_model('my/reward-model', map=(-4, 4), batch_size=16)
@@ -256,7 +258,7 @@ class reward_model(Primitive):
             except NotJudged as error:
                 scores[row] = error
                 verdicts[row]["reason"] = str(error)
-        # the longest first: too large shows at once
+        # longest first, so that a batch too large for memory fails at once
         order = sorted(texts, key=lambda row: len(texts[row]), reverse=True)
         size = self.batch_size if model.pad is not None else 1
         for start in range(0, len(order), size):
@@ -280,7 +282,7 @@ class reward_model(Primitive):
 
 
 class _Endpoint(Connection):
-    """Requests to a server that answers with logits, as a text that lists them."""
+    """Requests to a server of logits, which become the text of the answer as JSON."""
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         import openai
@@ -310,18 +312,19 @@ class _Endpoint(Connection):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class reward_endpoint(AskingServer):
-    """What a reward model on a server gives a completion; an async component.
+    """The score of a completion by a reward model on a server; an async component.
 
-    `url` is the whole address of vLLM's /classify (or another server's with ``{"model",
-    "messages", "use_activation": false}`` in and ``{"data": [{"probs": [logits]}]}``
-    out), `model` the name it is served by; the key is OPENAI_API_KEY. The server writes
-    prompt and completion by its own chat template, special tokens in them included;
-    ``chat=False`` sends prompt, line break, completion as ``input``. `map` and `label`
-    are those of `reward_model`; `limits` and `cache` those of `judge`.
+    `url` is the full address of vLLM's /classify, or of a server that takes ``{"model",
+    "messages", "use_activation": false}`` and returns ``{"data": [{"probs":
+    [logits]}]}``. `model` is its name there; the key is OPENAI_API_KEY. The server
+    formats prompt and completion with its own chat template, and interprets special
+    tokens in them; ``chat=False`` sends prompt, line break, completion as ``input``.
+    `map` and `label` are those of `reward_model`; `limits` and `cache` those of
+    `judge`.
 
-    Not judged, with the reason: a completion that is no text, one that is too long for
-    the server, a call that failed for good, an answer without logits, or with others
-    than one label's and no `label`.
+    A completion is not judged, with the reason, if it is no text or too long for the
+    server, the call failed after all retries, the answer has no logits, or it has
+    several and `label` is not set.
 
     >>> reward_endpoint("http://localhost:8000/classify", model="my/reward-model")
     rk.judges.reward_endpoint('http://localhost:8000/classify', model='my/reward-model')

@@ -1,4 +1,4 @@
-"""judge: a rubric, and a model that says which of its levels a completion has."""
+"""Judge `judge`: a model chooses the level of a completion by a rubric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ YES_NO = {"yes": 1.0, "no": 0.0}
 
 
 def _scale(option: str, value: Any) -> Any:
-    """Check levels by name: two or more, each with a score in [0, 1]."""
+    """Check the levels: two or more scores in [0, 1] by name."""
     scores = value if isinstance(value, Mapping) else {}
     levels: dict[str, float] = {}
     for level, score in scores.items():
@@ -57,22 +57,23 @@ class judge(ModelJudge):
     """The level that a model gives a completion by a rubric; an async component.
 
     `model` runs on an OpenAI-compatible server (vLLM, SGLang, llama.cpp, hosted) at
-    `base_url`, by default OPENAI_BASE_URL or OpenAI's; the key is OPENAI_API_KEY. It is
-    shown the `inputs` and the columns that the rubric names as ``{ground_truth}``, and
-    answers with a reason and one of the levels of `scale`, which has their scores. With
-    `criteria` each has a level, in one call (``one_call=True``) or in one each, and the
-    score is their mean. Of several `samples` the score is the median; "agreement" in
-    the verdict is the share that chose the most frequent level. ``negative=True``: the
-    rubric describes a fault, and the score is 1 where it is absent.
+    `base_url`, by default OPENAI_BASE_URL or OpenAI's; the key is OPENAI_API_KEY. It
+    reads the `inputs` and the columns that the rubric names, as ``{ground_truth}``, and
+    answers with a reason and one of the levels of `scale`, which maps them to scores.
+    With `criteria`, each criterion gets a level, in one call (``one_call=True``) or one
+    call each, and the score is their mean. With several `samples`, the score is their
+    median, and the verdict's "agreement" is the share of the most frequent level.
+    ``negative=True``: the rubric describes a fault, and its absence scores 1.
 
-    Not judged, with the reason, is what has no usable answer: a missing column, a
-    refusal, two answers that fit no level, a call that failed for good, a budget that
-    is used up. Answers are cached on disk (``cache=False`` asks again), `recorded` ones
-    come first. `options` go to the server, such as ``{"temperature": 1.0}``; ``None``
-    leaves one out. The verdict (level, reason, raw answer, tokens) stands in the scored
-    table under ``verdict/<component>``, what it cost under ``cost/<component>``.
+    A completion without a usable answer is not judged, with the reason: a missing
+    column, a refusal, two invalid answers, a call that failed after all retries, an
+    exhausted budget. Answers are cached on disk (``cache=False`` asks again);
+    `recorded` answers are used first. `options` are sent to the server, such as
+    ``{"temperature": 1.0}``; ``None`` removes one. The scored table has the verdict
+    (level, reason, raw answer, tokens) in ``verdict/<component>`` and the cost in
+    ``cost/<component>``.
 
-    ValueError: a scale without levels, an empty rubric, options that cannot be.
+    ValueError: a scale without levels, an empty rubric, invalid options.
 
     >>> levels = {"clear": 1.0, "vague": 0.3}
     >>> clear = judge("Is {completion} clear?", model="j-1", scale=levels)
@@ -106,7 +107,7 @@ class judge(ModelJudge):
         for name in self.columns:
             if columns[name] is None:
                 raise NotJudged(f"there is no {name!r}")
-        names = list(self.criteria or {}) or [""]  # "" for the rubric alone
+        names = list(self.criteria or {}) or [""]  # "" without criteria
         calls = [[name] for name in names]
         if self.one_call:
             calls = [names]
@@ -140,7 +141,7 @@ class judge(ModelJudge):
     def _request(
         self, names: list[str], columns: Mapping[str, Any], sample: int
     ) -> dict[str, Any]:
-        """Make the request for the levels of these criteria, or of the rubric alone."""
+        """Return the request for the levels of these criteria, or of the rubric."""
         instructions = [
             "You judge a completion that a language model gave to a prompt.",
             with_marks(self.rubric),
@@ -183,7 +184,7 @@ class judge(ModelJudge):
     ) -> tuple[float, str, str, float]:
         """Return score, level, reason and agreement of a criterion.
 
-        NotJudged: half of the samples failed.
+        NotJudged: at least half of the samples failed.
         """
         judged = [answer.value[name] for answer in answers if not answer.failed]
         if 2 * len(judged) <= len(answers):

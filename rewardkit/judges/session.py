@@ -1,7 +1,7 @@
-"""Session: what judges of a server share: connection, budget, deadline, cache.
+"""Session: the connection, budget, deadline and cache that judges of a server share.
 
-All calls of a process are made on one event loop in a thread of its own, whoever waits
-for them: a trainer, a notebook or a script. Sessions live there.
+All calls of a process run on one event loop in a separate thread, whether a trainer, a
+notebook or a script waits for them.
 """
 
 from __future__ import annotations
@@ -35,21 +35,18 @@ Tokens = tuple[int, int]  # of the question, of the answer
 OPENAI_URL = "https://api.openai.com/v1"
 ADDRESS = "OPENAI_BASE_URL"
 LONGEST_ANSWER = 100_000
-"""Characters of an answer that is read.
-
-Our choice: a level and its reason take a few hundred.
-"""
+"""Most characters of an answer. Our choice: a level and its reason take a few
+hundred."""
 ANSWER_EXCERPT = 200
-"""Characters shown of a refusal, or of an answer that is too long."""
+"""Most characters shown of a refusal, or of an answer that is too long."""
 REPEAT = "Answer again, with JSON that fits the schema and nothing else."
 
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """What came of a request: a text and what its reader made of it, or an error.
+    """The result of a request: a text and its parsed value, or an error.
 
-    `failed` is empty where there is one. `tokens` are those of all calls that were made
-    for it now.
+    `failed` is the error, or "". `tokens` counts all calls made for the request now.
     """
 
     text: str = ""
@@ -61,11 +58,11 @@ class ModelAnswer:
 
 @dataclass
 class Spent:
-    """What a run has used of its limits.
+    """The used part of a run's limits.
 
-    `deadline` is a time of the monotonic clock, which is the event loop's, or None.
-    `in_vain` says by key why an answer that was paid for is no verdict, for the
-    siblings of its row.
+    `deadline` is a time of the monotonic clock, as of the event loop, or None.
+    `in_vain` maps the key of a request to the reason why its answer, which had a cost,
+    is unusable; equal requests of siblings are then not sent again.
     """
 
     deadline: float | None = None
@@ -74,9 +71,9 @@ class Spent:
 
 
 class Session:
-    """Calls to one model.
+    """The calls to one model.
 
-    Made by `session_of`, once for each server, model, limits and cache.
+    Use `session_of`, which makes one session per server, model, limits and cache.
     """
 
     def __init__(
@@ -107,23 +104,22 @@ class Session:
         self.spent = self.new_run()
 
     def new_run(self) -> Spent:
-        """Return what a run has spent that begins now."""
+        """Return the record of a run that begins now."""
         seconds = self.limits.run_deadline
         return Spent(None if seconds is None else time.monotonic() + seconds)
 
     def begin(self) -> None:
         """Start a run: its deadline and budget count from here.
 
-        A server that is not there ends the run at once; answers that are cached or
-        recorded serve all the same.
+        If the server is not reachable, the run uses only cached and recorded answers.
 
-        InputError: the server has no such model; it is not there, or refuses the key,
-        and none of its answers is cached or recorded.
+        InputError: the server has no such model; it is not reachable, or refuses the
+        key, and no answer is cached or recorded.
         """
         if self.offline:
             return
         connection = self.connection
-        connection.load_client()  # which takes a while, and is not the server's time
+        connection.load_client()  # slow, and not part of the server's time
         connection.reset()
         self.spent = self.new_run()
         try:
@@ -139,13 +135,13 @@ class Session:
     ) -> ModelAnswer:
         """Return the answer to a request; `reader` raises a ValueError for a bad one.
 
-        Recorded and cached answers come first. A sample's number tells requests apart
-        that are the same.
+        Recorded and cached answers are used first. Equal requests differ by the number
+        of their `sample`.
         """
         request = {"model": self.connection.server.model, **request}
         key = answer_key(request, sample)
         lock = self.locks.setdefault(key, asyncio.Lock())
-        async with lock:  # the same request of a sibling waits, and finds the answer
+        async with lock:  # an equal request of a sibling waits for the answer
             record = self.recorded.get(key)
             if not record and self.cache is not None:
                 record = self.cache.get(self.name, key)
@@ -175,9 +171,9 @@ class Session:
     async def readable_answer(
         self, request: Mapping[str, Any], reader: Callable[[str], Any]
     ) -> ModelAnswer:
-        """Ask for an answer that `reader` can read, once more where it cannot.
+        """Ask for an answer that `reader` can parse; ask a second time if it cannot.
 
-        Tokens are those of both calls; one that failed has its reason in `failed`.
+        Tokens are the sum of both calls. `failed` says why there is no such answer.
         """
         answer = await self.call(request)
         for is_last in (False, True):
@@ -203,10 +199,10 @@ class Session:
         return answer
 
     async def call(self, request: Mapping[str, Any]) -> ModelAnswer:
-        """Return one answer as the server gives it, retries included.
+        """Return one unparsed answer of the server, after retries if necessary.
 
-        The run's deadline bounds all of it: waiting for a place among the calls under
-        way and for a turn, the attempts, and the time between them.
+        The run's deadline includes waiting for a free call and for the rate limits, all
+        attempts, and the time between them.
         """
         run = asyncio.timeout_at(self.spent.deadline)
         try:
@@ -246,11 +242,11 @@ class Session:
 
     @property
     def late_reason(self) -> str:
-        """Why no call is made, or ends, after the run's deadline."""
+        """Why calls fail after the run's deadline."""
         return f"the run has had its {self.limits.run_deadline:g} s"
 
     def end_reason(self) -> str:
-        """Return why this run makes no further call, "" while it may."""
+        """Return why this run makes no further call, or ""."""
         limits = self.limits
         spent = self.spent
         if self.connection.is_ended:
@@ -263,7 +259,7 @@ class Session:
 
 
 def _count(tokens: Any) -> int:
-    """Return a count of tokens as a server gives it, else 0."""
+    """Return the count of tokens in a server's answer, 0 if it has none."""
     return tokens if type(tokens) is int and tokens > 0 else 0
 
 
@@ -273,9 +269,9 @@ def _opened(environment: tuple[Any, ...], *settings: Any) -> Session:
 
 
 def session_of(*settings: Any) -> Session:
-    """Return the session of these settings and the environment, in this process.
+    """Return this process's session for the settings and the environment.
 
-    InputError: settings that cannot be; no key.
+    InputError: invalid settings, no key.
     """
     names = (os.environ.get(KEY), os.environ.get(ADDRESS))
     return _opened((os.getpid(), *names, cache_file()), *settings)
