@@ -320,14 +320,54 @@ def shrinks(correct, letters):
     return np.where(correct > 0, 1, -1) / (1 + letters / 1000)
 
 
-def test_length_counts_where_the_prompt_asks_for_one():
-    made = stated(np.random.default_rng(0), wraps)
+def as_asked(correct, letters):
+    """Right answers lose by each letter that lacks at the length asked for, as LCPO."""
+    words = np.array([50, 100, 200])[GROUPS % 3]
+    return correct - np.abs(words * 10 - letters) / 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "pay", "count"),
+    [([50], wraps, 0), ([50, 100, 200], wraps, 1), ([50, 100, 200], as_asked, 0)],
+    ids=["all ask alike", "what they ask for is not read", "it is read"],
+)
+def test_length_counts_where_the_prompt_asks_for_one_and_the_reward_reads_it(
+    words, pay, count
+):
+    made = stated(np.random.default_rng(0), pay)
     columns = {"completion": made["@completion"]}
-    columns["prompt"] = [f"{group}? Use at most 50 words." for group in GROUPS]
+    asked = np.resize(words, GROUPS.max() + 1)[GROUPS].tolist()
+    columns["prompt"] = [
+        f"{group}? Use at most {number} words."
+        for group, number in zip(GROUPS.tolist(), asked, strict=True)
+    ]
     scores = scored(
         {"paid": made["paid"]}, GROUPS, ranges={"paid": None}, columns=columns
     )
-    assert not rk.diagnose(scores)["length_curve"]
+    assert len(rk.diagnose(scores)["length_curve"]) == count
+
+
+def steps_down(correct, letters):
+    return correct + 1.2 * (letters < 500)
+
+
+@pytest.mark.parametrize(
+    ("pay", "words", "others"),
+    [
+        (steps_down, "All of it is one step, at about 510.", "turns"),
+        (wraps, "It turns at about", "step"),
+        (lambda correct, letters: correct - letters / 900, "Length", "step"),
+    ],
+    ids=["a step", "a turn", "a slope"],
+)
+def test_a_step_is_no_turn(pay, words, others):
+    made = stated(np.random.default_rng(0), pay)
+    columns = {"completion": made["@completion"]}
+    scores = scored(
+        {"paid": made["paid"]}, GROUPS, ranges={"paid": None}, columns=columns
+    )
+    (item,) = rk.diagnose(scores)["length_curve"]
+    assert words in item.sentence and others not in item.sentence
 
 
 @pytest.mark.parametrize(

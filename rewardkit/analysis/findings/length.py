@@ -30,6 +30,13 @@ from rewardkit.rollouts.values import column_values
 
 MOST_VERDICT_LEVELS = 10
 """Values of a verdict up to which equal ones make rows alike. Our choice."""
+MOST_OF_ONE_LENGTH = 0.8
+"""Share of the right rows whose prompts may ask for the same length. Our choice."""
+ONE_CURVE = 0.9
+"""Share of the differences that lengths explain where no prompt's wish counts.
+
+Our choice: a reward that reads the wish pays the same length otherwise elsewhere.
+"""
 ONE_SIDE = 0.95
 """Share of the rows that must lie on the side of their answer. Our choice."""
 
@@ -67,8 +74,10 @@ def length_curve(
     alike = _alike_by_verdict(view, forms) or _alike_by_answer(view, forms)
     if alike is None:
         return
-    is_alike = (alike.classes >= 0) & view.is_judged & _are_free(view)
+    is_alike = (alike.classes >= 0) & view.is_judged
     is_right = is_alike if alike.is_right is None else is_alike & alike.is_right
+    is_free = _are_free(view, is_right)
+    is_alike, is_right = is_alike & is_free, is_right & is_free
     fit = _fit(view, alike, is_right)
     if fit is None or fit.curve.explained < length_explains:
         return
@@ -113,25 +122,40 @@ def length_curve(
     )
 
 
-def _are_free(view: View) -> Mask:
+def _are_free(view: View, is_right: Mask) -> Mask:
     """Return the rows whose prompt asks for no length, which may well count, (rows,).
 
-    Of a large log in which some prompts do only rows that are read.
+    All that are read where it does not count: prompts that ask for other lengths, or
+    for none, have one curve. Of a large log in which some prompts ask for a length only
+    rows that are read.
     """
     table = view.context.table
-    free = np.ones(len(view), dtype=bool)
     if "prompt" not in table:
-        return free
+        return np.ones(len(view), dtype=bool)
     places = np.flatnonzero(rows_to_read(view.groups))
     _, firsts, codes = np.unique(
         view.groups[places], return_index=True, return_inverse=True
     )
     prompts = map(prompt_text, column_values(table["prompt"].iloc[places[firsts]]))
-    is_free = [ASKS_FOR_LENGTH.search(prompt) is None for prompt in prompts]
-    if not all(is_free):
-        free[:] = False
-        free[places] = np.array(is_free)[codes]
-    return free
+    matches = map(ASKS_FOR_LENGTH.search, prompts)
+    asked = np.array([match[0].lower() if match else "" for match in matches])
+    if not asked.any():
+        return np.ones(len(view), dtype=bool)
+    is_free = np.zeros(len(view), dtype=bool)
+    is_free[places] = asked[codes] == ""
+    is_read = is_right[places]
+    _, counts = np.unique(asked[codes][is_read], return_counts=True)
+    if counts.max(initial=0) <= MOST_OF_ONE_LENGTH * is_read.sum():
+        rows = places[is_read]
+        fit = fit_curve(
+            view.context.lengths[rows],
+            view.rewards[rows],
+            np.zeros(len(rows), dtype=int),
+            view.bootstrap.prompts[rows],
+        )
+        if fit is not None and fit.curve.explained >= ONE_CURVE:
+            is_free[places] = True
+    return is_free
 
 
 def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
