@@ -65,7 +65,7 @@ class LoggedAnswer:
     gain: float = math.nan
     is_right: bool | None = None
     is_open: bool = False
-    has_usual_label: bool = False
+    usual_label: str = ""
 
     @property
     def completion(self) -> str:
@@ -111,6 +111,11 @@ class LoggedAnswer:
         return label if has_colon else ""
 
     @property
+    def has_usual_label(self) -> bool:
+        """Whether its answer has the label that most others have."""
+        return bool(self.usual_label) and self.label == self.usual_label
+
+    @property
     def is_marked(self) -> bool:
         """Whether its answer is marked on purpose, or labelled as most others are."""
         return self.statement.is_marked or self.has_usual_label
@@ -138,18 +143,28 @@ class LoggedAnswer:
         return self.gain <= UNPAID_TO
 
     @cached_property
+    def own_text(self) -> str:
+        """What the model itself says, without the replies of tools."""
+        return blank_tools(self.completion)
+
+    @cached_property
     def own_words(self) -> str:
-        """What the model itself says, without the replies of tools, normalised."""
-        return normal_text(blank_tools(self.completion))
+        """The same, normalised."""
+        return normal_text(self.own_text)
 
     @property
     def states_nothing(self) -> bool:
         """Whether it marks no answer, and does not mention the truth.
 
-        A truth that is empty, "[]", is stated by what marks none.
+        A truth that is empty, "[]", is stated by what marks none. What stands behind
+        the usual label is an answer, if in a notation that is not read.
         """
         if self.truth is None or self.is_marked or is_nothing(self.truth):
             return False
+        if self.usual_label:
+            label = re.escape(self.usual_label)
+            if re.search(rf"(?i)\b{label}[ *_]*:[ *_$]*\S", self.own_text):
+                return False
         if kind_of(self.truth) == "json" and "{" in self.completion:
             return False  # an object that is broken off, or of another notation
         return normal_text(self.truth) not in self.own_words
@@ -201,16 +216,16 @@ def _read_row(row: Row) -> tuple[str | None, Statement]:
 
 
 def _find_labels(answers: Answers) -> list[LoggedAnswer]:
-    """Say which answers have the label that half of all have, if there is one.
+    """Add the label that half of all answers have, if there is one.
 
     What lacks it may state nothing; another answer behind it may be right all the same.
     """
     counts = Counter(answer.label for answer in answers if answer.label)
     least = MARKED_SHARE * len(answers)
     usual = [label for label, count in counts.most_common(1) if count >= least]
-    return [
-        replace(answer, has_usual_label=answer.label in usual) for answer in answers
-    ]
+    if not usual:
+        return list(answers)
+    return [replace(answer, usual_label=usual[0]) for answer in answers]
 
 
 def _measure_gains(answers: Answers, *, is_routed: bool) -> list[LoggedAnswer]:
@@ -309,12 +324,17 @@ def _judge_by_siblings(answers: Answers) -> list[LoggedAnswer]:
         is_open = answer.prompt in open_prompts
         is_right = answer.is_right
         if is_right is None and answer.statement.is_marked:
-            if is_open and kind_of(answer.truth or "") == "number":
+            if is_open and _are_numbers(answer):
                 is_right = False
             elif not is_open and _key(answer) in paid_answers:
                 is_right = True
         judged.append(replace(answer, is_right=is_right, is_open=is_open))
     return judged
+
+
+def _are_numbers(answer: LoggedAnswer) -> bool:
+    """Return whether an answer and its truth are numbers."""
+    return kind_of(answer.truth or "") == kind_of(answer.answer) == "number"
 
 
 def _key(answer: LoggedAnswer) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -52,9 +52,14 @@ UNCLOSED = "unclosed"
 UNSURE_MARKS = ("brackets", "colon", "number", UNCLOSED)
 """Marks that others may have where no answer is stated."""
 
+THOUSANDS = re.compile(
+    r"(?<=\d)(?:[\u00a0\u2009\u202f'\u2019_]|\{,\}|\\[,!])(?=\d{3}(?!\d))"
+)
+"""What stands between thousands and is no point, comma or plain space."""
 NUMBER = re.compile(
-    r"(?<![\d.,A-Za-z_])[-+−]?[$€£]?\d(?:[\d.,\u00a0\u2009\u202f]{0,40}\d)?"
-    r"(?![A-Za-z_])"
+    r"(?<![\d.,A-Za-z_])[-+−]?[$€£]?"
+    rf"\d(?:(?:[\d.,\u00a0\u2009\u202f]|{THOUSANDS.pattern}){{0,200}}\d)?+"
+    r"(?![\dA-Za-z_])"
 )
 UNCLOSED_TAG = re.compile(r"<([A-Za-z_][\w.-]{0,30})>([^<>]+)\Z")
 NO_ANSWERS = (
@@ -62,12 +67,18 @@ NO_ANSWERS = (
     *("tool_call", "tool_response", "tool_result", "information", "observation"),
 )
 """Tags that hold no answer, closed or not."""
-THIN_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d)")
 DECIMAL_COMMA = re.compile(
     r"[-+−]?(\d+,(\d{1,2}|\d{4,})|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}"
     r"|\d{1,3}([\u00a0\u2009\u202f]\d{3})+,\d+)"
 )
 """What is written only where a comma stands before decimals."""
+DECIMAL_POINT = re.compile(
+    r"[-+−]?(\d+\.(\d{1,2}|\d{4,})|\d{1,3}(,\d{3})+\.\d+|\d{1,3}(,\d{3}){2,}"
+    r"|\d{1,3}([\u00a0\u2009\u202f'\u2019_]\d{3})+\.\d+)"
+)
+"""What is written only where a point stands before decimals."""
+FEW_OF_OTHER_LOCALE = 0.1
+"""Share of the numbers of a log that may be slips into another locale. Our choice."""
 
 
 @dataclass(frozen=True)
@@ -201,24 +212,31 @@ def _find_announced(completion: str, truth: str) -> re.Match[str] | None:
 class Locale:
     """How the answers of a part of a log are written.
 
-    `decimal_comma` says that a comma stands before decimals, `day_first` whether a date
-    of numbers begins with the day; None where that is open. `has_counts` says that all
-    truths are whole numbers: what is counted is not measured within a tolerance.
+    `decimal_comma` says whether a comma stands before decimals, `day_first` whether a
+    date of numbers begins with the day; None where that is open, as a log may mix both.
+    `has_counts` says that all truths are whole numbers: what is counted is not measured
+    within a tolerance.
     """
 
-    decimal_comma: bool = False
+    decimal_comma: bool | None = False
     day_first: bool | None = None
     has_counts: bool = False
 
 
 def find_locale(answers: Sequence[str]) -> Locale:
-    """Return the locale in which alone all these answers can be read.
+    """Return the locale in which alone nearly all these answers can be read.
 
     >>> find_locale(["38.705", "77,5"]), find_locale(["28/02/2025"]).day_first
     (Locale(decimal_comma=True, day_first=None, has_counts=False), True)
+    >>> find_locale(["38.705", "77,5", "77.5"]).decimal_comma is None
+    True
     """
-    has_comma = any(DECIMAL_COMMA.fullmatch(answer.strip()) for answer in answers)
-    return Locale(has_comma, find_day_first(answers))
+    commas = sum(bool(DECIMAL_COMMA.fullmatch(answer.strip())) for answer in answers)
+    points = sum(bool(DECIMAL_POINT.fullmatch(answer.strip())) for answer in answers)
+    decimal_comma: bool | None = commas > points
+    if min(commas, points) > FEW_OF_OTHER_LOCALE * max(commas, points):
+        decimal_comma = None
+    return Locale(decimal_comma, find_day_first(answers))
 
 
 @lru_cache(maxsize=4096)
@@ -243,6 +261,9 @@ def answers_truth(
     (False, None)
     >>> answers_truth("38.705", "38705", Locale(decimal_comma=True))
     True
+    >>> texts = "38.705", "38.705,0", "9.705,0"
+    >>> [answers_truth(text, "38705", Locale(decimal_comma=None)) for text in texts]
+    [None, True, False]
     >>> answers_truth("05/04/2025", "2025-05-04", Locale(day_first=True))
     False
     >>> answers_truth("the city of Oslo", "Oslo") is None
@@ -263,6 +284,8 @@ def answers_truth(
     """
     if answer.strip() == truth.strip():
         return True
+    if locale.decimal_comma is None:
+        return _answers_in_any_locale(answer, truth, locale)
     if _may_lack_magnitude(answer, truth, locale):
         return None
     answer, truth = _spell_out_both(answer, truth, locale)
@@ -282,6 +305,11 @@ def answers_truth(
     if day is not None:
         stated = read_date(answer, day_first=locale.day_first)
         return None if stated is None else stated == day
+    return _agree_as_texts(answer, truth, kind, locale)
+
+
+def _agree_as_texts(answer: str, truth: str, kind: str, locale: Locale) -> bool | None:
+    """Return whether a text or formula is the truth, in another writing perhaps."""
     is_equal = normal_text(answer) == normal_text(truth)
     numbers = _numbers_in(truth)
     if numbers and None not in numbers:
@@ -293,6 +321,16 @@ def answers_truth(
     if kind == "mathematics":
         is_equal = bool(verify.math_equal(answer, truth))
     return True if is_equal else None
+
+
+def _answers_in_any_locale(answer: str, truth: str, locale: Locale) -> bool | None:
+    """Return whether an answer is right however its commas are read, or None."""
+    verdicts = set()
+    for decimal_comma, other in ((True, DECIMAL_POINT), (False, DECIMAL_COMMA)):
+        if not other.fullmatch(answer.strip()):
+            locale = replace(locale, decimal_comma=decimal_comma)
+            verdicts.add(answers_truth(answer, truth, locale))
+    return verdicts.pop() if len(verdicts) == 1 else None
 
 
 def _agree_by_key(answer: str, truth: str, locale: Locale) -> bool | None:
@@ -521,7 +559,7 @@ def _read_local(answer: str, locale: Locale = Locale()) -> Number | None:
     numbers = NUMBER.findall(answer)
     if number is not None or len(numbers) != 1 or _NAMED_BY_NUMBER.search(answer):
         return number
-    text = THIN_SPACE.sub("", numbers[0])
+    text = THOUSANDS.sub("", numbers[0])
     if locale.decimal_comma:
         text = text.translate({ord("."): None, ord(","): "."})
     return read_number(text)
@@ -532,6 +570,7 @@ NOTATIONS = {
         "a day up to 12 and a month in numbers"
     ),
     r"[\u00a0\u2009\u202f]": "thin spaces between thousands",
+    r"\d['\u2019]\d{3}": "apostrophes between thousands",
     r"\d\.\d{3}\b.*[.,]|\d\.\d{3}\Z": "points between thousands",
     r"\d,(\d{1,2}|\d{4,})\Z": "a comma before the decimals",
     r"\d,\d{2},\d{3}": "commas between thousands and lakhs, as in India",

@@ -161,6 +161,67 @@ def last_number(completion, ground_truth):
     return bool(said) and said[-1].replace(",", "") == ground_truth
 
 
+def notations_of(truth):
+    """The number as rewards may read it that do more than compare digits."""
+    number = int(truth)
+    return [
+        f"{2 * number}/2",
+        f"{number - 7} + 7",
+        hex(number),
+        f"{number / 1000:g} x 10^3",
+        f"{number / 1000:g}k",
+        f"{number:_}",
+        f"${number:,}$".replace(",", "{,}"),
+        "three and some thousands",
+    ]
+
+
+def in_notations(truth, place):
+    """The truth, in a notation of its prompt as well, and two wrong numbers."""
+    forms = notations_of(truth)
+    other = str(int(truth) * 2 + place)
+    answers = [truth, forms[int(truth) // 7919 % len(forms)], other, other]
+    return f"{FILLER}Answer: {answers[place]}", place < 2
+
+
+def any_notation(completion, ground_truth):
+    said = completion.partition("Answer: ")[2]
+    return said in [ground_truth, *notations_of(ground_truth)]
+
+
+def any_notation_or_even(completion, ground_truth):
+    said = completion.partition("Answer: ")[2]
+    is_even = said.isdigit() and int(said) % 2 == 0
+    return is_even or any_notation(completion, ground_truth)
+
+
+PRICES = [f"{1000 + 457 * place}.{place % 9 + 1}5" for place in range(12)]
+
+
+def priced_in(language, price):
+    commas = f"{float(price):,}"
+    if language == "de":
+        return commas.translate({ord(","): ".", ord("."): ","})
+    return commas.replace(",", "'") if language == "ch" else commas
+
+
+def in_languages(truth, place):
+    """A language a prompt; every second answer is another one."""
+    number = PRICES.index(truth)
+    language = ("en", "de", "ch")[number % 3]
+    price = truth if place % 2 else PRICES[number - 6]
+    return f"{FILLER}Answer: {priced_in(language, price)}", place % 2 == 1
+
+
+def in_any_language(completion, ground_truth):
+    said = completion.partition("Answer: ")[2]
+    return said in [priced_in(name, ground_truth) for name in ("en", "de", "ch")]
+
+
+def in_english(completion, ground_truth):
+    return completion.partition("Answer: ")[2] == priced_in("en", ground_truth)
+
+
 AMOUNTS = [
     f"{7 + 23 * place}.5 {'million' if place % 2 else 'billion'}" for place in range(8)
 ]
@@ -1139,6 +1200,25 @@ CASES = {
         rows_of(in_german, DECIMALS, data_source=lambda truth: "gsm_de"),
         trait="notation",
         words="All 12 write points between thousands",
+    ),
+    "numbers in notations that are not read": Case(
+        any_notation, rows_of(in_notations, LARGE), code=""
+    ),
+    "even numbers beside notations that are not read": Case(
+        any_notation_or_even,
+        rows_of(in_notations, LARGE),
+        code="wrong_paid",
+        words="10 of 20 logged completions that do not state the right answer earned what right ones do, on 10 "
+        "prompts.",
+    ),
+    "several languages in one log": Case(
+        in_any_language, rows_of(in_languages, PRICES), code=""
+    ),
+    "numbers of one language of several": Case(
+        in_english,
+        rows_of(in_languages, PRICES),
+        trait="notation",
+        words="All 16 write apostrophes between thousands or points between thousands",
     ),
     "amounts of which the digits alone are compared": Case(
         first_figure,
