@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,8 @@ LEAST_Z = 4.5
 
 In 99 of 100 runs of 25 windows without a change, no pair of stretches reaches it.
 """
+LEAST_TREND_Z = 3.3
+"""Least standard errors of a straight line over a run: one in 2,000 by chance."""
 FEWEST_STRETCH_GROUPS = 8
 """Fewest groups of a stretch whose mean is compared. Our choice."""
 FEWEST_TO_TELL = 4 * FEWEST_STRETCH_GROUPS
@@ -126,6 +129,34 @@ def find_change(
     )
 
 
+def has_trend(figure: WindowFigure, way: int, *, least: float) -> bool:
+    """Return whether a figure moves one way over the whole run, window by window.
+
+    A short run has too few groups for stretches that differ by `LEAST_Z`. A straight
+    line over its groups is one test, not one of each pair of stretches.
+
+    Args:
+        figure: Means by window.
+        way: 1 for a rise, -1 for a fall.
+        least: Least difference of the line's ends.
+    """
+    total = figure.counts.sum()
+    if total < 2 * FEWEST_STRETCH_GROUPS:
+        return False
+    places = np.arange(len(figure))
+    places = places - places @ figure.counts / total
+    spread = float(places**2 @ figure.counts)
+    mean = figure.sums.sum() / total
+    squares = float(figure.squares.sum() - total * mean**2)
+    if spread <= 0 or squares <= SMALLEST_VARIANCE:
+        return False
+    slope = float(places @ figure.sums) / spread
+    freedom = total - 2
+    rest = max(squares - slope**2 * spread, SMALLEST_VARIANCE)
+    z = _to_normal(slope**2 * spread / rest, freedom)
+    return way * slope * (len(figure) - 1) >= least and bool(z >= LEAST_TREND_Z)
+
+
 def find_dip(figure: WindowFigure, windows: Windows, least: float) -> Shift | None:
     """Find a fall that heals, or return None.
 
@@ -189,8 +220,7 @@ def change_of_run(figure: WindowFigure, change: Shift) -> tuple[float, float]:
 def _differences(first: Stretches, second: Stretches) -> Floats:
     """Return the differences of means in standard errors, 0 if groups are too few.
 
-    The arrays of both stretches broadcast. The t value of few groups is converted to
-    the normal scale (Wallace 1959).
+    The arrays of both stretches broadcast.
     """
     is_enough = np.minimum(first.counts, second.counts) >= FEWEST_STRETCH_GROUPS
     gap = np.where(is_enough, second.means - first.means, 0.0)
@@ -202,9 +232,19 @@ def _differences(first: Stretches, second: Stretches) -> Floats:
         # the larger estimate: a stretch without spread says little of the other's
         variance = np.fmax(pooled, first.errors**2 + second.errors**2)
         variance = np.fmax(variance, SMALLEST_VARIANCE)
-        odds = np.log1p(gap * gap / variance / freedom)
+        ratios = gap * gap / variance / freedom
+    return np.sign(gap) * _to_normal(ratios, freedom)
+
+
+def _to_normal(ratios: Any, freedom: Any) -> Floats:
+    """Return t values on the normal scale (Wallace 1959).
+
+    Args:
+        ratios: Each t squared, divided by its degrees of freedom.
+        freedom: The degrees of freedom.
+    """
     scale = 1 - 3 / (4 * freedom)
-    return np.asarray(np.sign(gap) * np.sqrt(freedom * odds) * scale, dtype=float)
+    return np.asarray(np.sqrt(freedom * np.log1p(ratios)) * scale, dtype=float)
 
 
 def _find_onset(

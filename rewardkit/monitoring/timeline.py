@@ -18,6 +18,7 @@ from rewardkit.monitoring.changes import (
     Shift,
     change_of_run,
     find_change,
+    has_trend,
 )
 from rewardkit.monitoring.features import Feature, same_texts
 from rewardkit.monitoring.pressure import (
@@ -179,6 +180,8 @@ class Timeline(RunRows):
         if len(means) and means[-1] >= 0.9:
             return True
         change = self.task_change(1)
+        if change is None and self.task_change(-1) is None:
+            return has_trend(self.task_figure, 1, least=LEAST_TASK_CHANGE)
         # a recovery from a dip is no rise
         return change is not None and change_of_run(self.task_figure, change)[1] > 0
 

@@ -33,7 +33,7 @@ from histories import (
 import rewardkit as rk
 from rewardkit.answers.stated import read_unclosed
 from rewardkit.html.excerpts import hidden_user_texts
-from rewardkit.monitoring.changes import find_change
+from rewardkit.monitoring.changes import find_change, has_trend
 from rewardkit.monitoring.readings import ATTACKS
 from rewardkit.monitoring.remedy import try_gate
 from rewardkit.monitoring.windows import Windows, is_repeated_step
@@ -89,6 +89,24 @@ def test_the_same_rows_with_their_steps_shuffled_say_nothing(make):
     np.random.default_rng(1).shuffle(steps)
     table = history.table.assign(step=np.repeat(steps, GENERATIONS))
     assert History(table, history.reward).monitor().findings == ()
+
+
+def test_a_short_run_that_rises_steadily_rises_and_shuffled_it_does_not():
+    """Eight steps of four groups, as a log of a trainer's first saved batches has them."""
+    table = write(0, ramp(0.1, 0.7, 0, STEPS - 1), hardness=0.3)
+    is_kept = table["step"].isin(range(0, STEPS, 13))
+    table = table[is_kept].groupby("step").head(4 * GENERATIONS)
+    history = History(table.reset_index(drop=True), PLAIN)
+    monitor = history.monitor()
+    assert "From step 0 to 91 the task rises" in monitor.sentence
+    timeline = monitor.timelines[0]
+    assert timeline.task_change(1) is None  # too few groups for stretches
+    draw, windows = np.random.default_rng(0), timeline.windows
+    assert len(windows.group_windows) == 32
+    for _ in range(200):
+        row_windows = draw.permutation(windows.group_windows)[windows.groups]
+        shuffled = replace(windows, row_windows=row_windows)
+        assert not has_trend(shuffled.figure(timeline.task.scores), 1, least=0.02)
 
 
 def test_what_is_newly_paid_is_named_with_its_component_and_completions_to_read():
