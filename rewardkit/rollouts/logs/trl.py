@@ -35,6 +35,9 @@ from rewardkit.rollouts.logs.log import (
 from rewardkit.rollouts.logs.weights import EXACT, FittedWeights, fit_weights
 from rewardkit.rollouts.values import SourceRows
 
+STEP_NAMES = ("step", "gen_step")
+"""What ms-swift calls the step; the second is its Megatron trainer's."""
+
 
 def _is_trl(columns: Columns) -> bool:
     if not {"step", "prompt", "completion", "advantage"} <= columns.keys():
@@ -165,7 +168,8 @@ def _clean_steps(rows: SourceRows) -> SourceRows:
 
     Trackers get the step as text, and a batch is logged at each step it trains.
     """
-    name = "step" if "step" in rows.columns else "gen_step"
+    step, gen_step = STEP_NAMES
+    name = step if step in rows.columns else gen_step
     cells = rows.columns.get(name, [None] * len(rows.places))
     columns = {**rows.columns, name: list(map(_step, cells))}
     rows = replace(rows, columns=columns)
@@ -208,8 +212,9 @@ def _parse_swift(rows: SourceRows) -> ParsedLog:
         return scored_table(rows)
     rewards = []
     if "advantages" in columns:
+        no_rewards = {*rows.reserved, *STEP_NAMES}
         for name in _between(columns, "advantages"):
-            if name not in rows.reserved and numeric(columns[name]):
+            if name not in no_rewards and numeric(columns[name]):
                 rewards.append(name)
     rewards, data_notes = split_scores(columns, rewards)
     advantages = columns.get("advantages", ())
