@@ -157,6 +157,10 @@ CONTAINED = [
     (["too_little", "empty_answer"], "A part of the right answer pays, even an empty"),
     (["too_much", "several_answers"], "An answer that contains the right one pays"),
     (
+        ["too_much", "negated", "too_little"],
+        "An answer that contains the right",
+    ),
+    (
         ["too_much", "several_answers", "too_little", "empty_answer"],
         "even an empty one, and so does a list of all answers.",
     ),
@@ -167,3 +171,5 @@ CONTAINED = [
 def test_what_containment_pays_is_said(codes, words):
     (merged,) = merge_by_cause([hole(code) for code in codes])
     assert merged.code == "containment" and words in merged.sentence
+    is_part_paid = {"too_little", "empty_answer"} <= {*codes}
+    assert ("A part of the right answer" in merged.sentence) == is_part_paid

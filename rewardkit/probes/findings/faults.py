@@ -28,6 +28,7 @@ MORE_THAN_TRUTH = (
     "too_much",
     *("every_sibling", "several_answers", "every_choice", "every_number", "negated"),
 )
+CONTAINED = {"pays_parts": PARTS_OF_TRUTH, "pays_more": MORE_THAN_TRUTH}
 """Probes that are paid for it: the first has to be, and one of the others."""
 
 
@@ -107,10 +108,12 @@ def _fold(root: Finding, members: Findings) -> Finding:
         evidence |= root.evidence
         gravest = replace(root, severity=gravest.severity)
     certain = {item.code for item in members if _is_certain(item)}
-    for first, *others in (PARTS_OF_TRUTH, MORE_THAN_TRUTH):
-        is_root = root.code == first or root.code in others
-        is_root &= root.evidence.get("answers") != "code"  # half of it only fails
-        if is_root and first in certain and not certain.isdisjoint(others):
+    is_about_part = root.code in (*PARTS_OF_TRUTH, *MORE_THAN_TRUTH)
+    if root.evidence.get("answers") == "code":  # half of it only fails
+        is_about_part = False
+    for name, (first, *others) in CONTAINED.items():
+        evidence[name] = first in certain and not certain.isdisjoint(others)
+        if is_about_part and evidence[name]:
             code = CONTAINMENT
     codes = []
     for item in (root, *members):
