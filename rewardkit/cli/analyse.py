@@ -354,19 +354,9 @@ def compare(options: Options) -> CommandResult:
         version = versions[place]
         scores = version.scores if isinstance(version, rk.Run) else version
         versions[place] = with_reward(scores, reward, names[place])
-    if options.last:
-        all_runs = rk.runs(options.folder)
-        newest = all_runs.newest(options.last)
-        chosen = [run.version.name for run in newest]
-        others = [run.name for run in all_runs if run.version.name not in chosen]
-        if others and len(newest) < options.last:
-            say(
-                f"rewardkit: --last {options.last} leaves out {', '.join(others)}, of "
-                "another reward or other rollouts than the newest run",
-                err=True,
-            )
-        versions += newest
-        names += [run.version.name for run in newest]
+    newest = _newest_runs(options) if options.last else []
+    versions += newest
+    names += [run.version.name for run in newest]
     if len(versions) < 2:
         raise click.UsageError(
             f"compare takes two versions or more, not {len(versions)}: name runs (v1 "
@@ -389,6 +379,21 @@ def compare(options: Options) -> CommandResult:
     if cautions:
         record["cautions"] = cautions
     return CommandResult(record, text, status)
+
+
+def _newest_runs(options: Options) -> list[rk.Run]:
+    """Return the runs of --last; say which ones are left out."""
+    all_runs = rk.runs(options.folder)
+    newest = all_runs.newest(options.last)
+    chosen = [run.version.name for run in newest]
+    others = [run.name for run in all_runs if run.version.name not in chosen]
+    if others and len(newest) < options.last:
+        say(
+            f"rewardkit: --last {options.last} leaves out {', '.join(others)}, of "
+            "another reward or other rollouts than the newest run",
+            err=True,
+        )
+    return newest
 
 
 # --- suspect

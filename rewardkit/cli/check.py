@@ -109,9 +109,13 @@ def check(options: Options) -> CommandResult:
         lines += ["", mutated.text(verbose=options.verbose)]
         if options.write_cases:
             record["cases_written"] = mutated.write_cases(options.write_cases)
-            cases_written = counted(record["cases_written"], "case")
-            lines.append(f"{cases_written} added to {options.write_cases}")
-    return CommandResult(record, "\n".join(lines), 0 if result.is_met else 1)
+            lines.append(_written_text(options, record["cases_written"]))
+    return CommandResult(record, "\n".join(lines), int(not result.is_met))
+
+
+def _written_text(options: Options, count: int) -> str:
+    """Return the line on the file of --write-cases."""
+    return f"{counted(count, 'case')} added to {options.write_cases}"
 
 
 def _update_cases(
@@ -331,8 +335,7 @@ def _write_files(
     notes = []
     if options.write_cases:
         added["cases_written"] = append_cases(options.write_cases, result.cases)
-        cases_written = counted(added["cases_written"], "case")
-        notes.append(f"{cases_written} added to {options.write_cases}")
+        notes.append(_written_text(options, added["cases_written"]))
         codes = [finding.code for finding in result.alarms if not finding.cases]
         if codes:
             notes[-1] += (

@@ -47,8 +47,11 @@ def new(options: Options) -> CommandResult:
 
 # --- lab
 
-BUILD, CHECK, ANALYZE = "01_build", "02_check", "03_analyze"
-COMPARE, MONITOR = "04_compare", "05_monitor"
+BUILD = "01_build"
+CHECK = "02_check"
+ANALYZE = "03_analyze"
+COMPARE = "04_compare"
+MONITOR = "05_monitor"
 PATH_OPTIONS = ("join", "baseline")
 PASSED_ON = ("label", "by", "redact")
 

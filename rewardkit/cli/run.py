@@ -159,7 +159,8 @@ def export(options: Options) -> CommandResult:
         columns=options.name,
         **options.select("missing separate record timeout"),
     )
-    status, refusal = 0, ""
+    status = 0
+    refusal = ""
     if rollouts is not None:
         try:
             exported = prove(exported, rollouts)

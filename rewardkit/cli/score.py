@@ -121,15 +121,11 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
         interrupted = {"interrupted": True, "rows_given": error.rows}
     seconds = time.perf_counter() - started
     about = scores.record["rollouts"] if isinstance(log, LargeLog) else log.summary()
-    totals: Counter[str] = Counter()
-    for counts in scores.counts.values():
-        totals.update(counts)
-    totals["errors"] = totals.pop("error")
     missing = scores.record["rewards_missing"]
     record = {
         "rows": len(scores),
         **interrupted,
-        **totals,
+        **_count_statuses(scores),
         "rewards_missing": missing,
         "seconds": round(seconds, 3),
         "output": str(folder) if folder else None,
@@ -163,6 +159,15 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
             record, text, 1, f"no rollout has a reward{_most_often(scores)}"
         )
     return CommandResult(record, text)
+
+
+def _count_statuses(scores: rk.Scores) -> Record:
+    """Return the number of scores of each status, over all components."""
+    totals: Counter[str] = Counter()
+    for counts in scores.counts.values():
+        totals.update(counts)
+    totals["errors"] = totals.pop("error")
+    return dict(totals)
 
 
 def _open_log(folder: Path | None, options: Options) -> rk.Rollouts | LargeLog:

@@ -133,7 +133,7 @@ def ask_for_updates(result: rk.CheckResult) -> list[Update]:
 
 def _ask_of_miss(miss: Miss) -> str:
     """Show what a case expects and gets; ask whether to accept that: y, n or q."""
-    _say(f"\n{miss.case}: {one_line(miss.why)}" if miss.why else f"\n{miss.case}")
+    _say("\n" + ": ".join(filter(None, [miss.case, one_line(miss.why)])))
     _show_completions(miss.completion, miss.below)
     _say(f"  {miss.what}: expected {miss.expected}, got {miss.got}")
     if miss.proposed is None:

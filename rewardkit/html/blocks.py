@@ -145,8 +145,9 @@ class Table(Piece):
                 cells = [_text_cells(row, LONGEST_IN_SENTENCE) for row in rows]
                 lines = wrap_table(header, cells, self.numeric, LINE.get())
         if not lines:
+            longest = self.limit if verbose else LONGEST_IN_SENTENCE
             for row in rows:
-                texts = _text_cells(row, self.limit if verbose else LONGEST_IN_SENTENCE)
+                texts = _text_cells(row, longest)
                 lines += wrap_line(_row_as_sentence(header, texts))
         lines = prefix_lines("  ", [*lines, *self._count_rest()])
         if self.caption:
@@ -251,7 +252,8 @@ class Quote(Piece):
     def lines(self, verbose: bool) -> list[str]:
         """Return its lines for a terminal; without `verbose`, one of the completion."""
         lines = wrap_line(self.heading) if self.heading else []
-        excerpt = self._make_excerpt(self.longest if verbose else LONGEST_IN_LINE)
+        longest = self.longest if verbose else LONGEST_IN_LINE
+        excerpt = self._make_excerpt(longest)
         if excerpt is None:
             return lines
         if not verbose:
@@ -297,8 +299,10 @@ class Quote(Piece):
             return None
         if self.text.strip():
             return make_excerpt(self.text, self.spans, longest=longest)
-        nothing = f"(white space: {one_line(repr(self.text), 60)})"
-        return Excerpt(nothing if self.text else "(nothing)", {})
+        note = "(nothing)"
+        if self.text:
+            note = f"(white space: {one_line(repr(self.text), 60)})"
+        return Excerpt(note, {})
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,8 @@ class Excerpt:
         spans = []
         for name, places in self.spans.items():
             spans += [(start, end, name) for start, end in places]
-        text, position = "", 0
+        text = ""
+        position = 0
         for start, end, name in sorted(spans):
             if start >= position:  # skip a span that begins inside another
                 text += f"{self.text[position:start]}⟦{name}: {self.text[start:end]}⟧"
@@ -131,7 +132,8 @@ def make_excerpt(
     '01234567890123456789 ⟨70 characters⟩ 0123456789'
     """
     spans = spans or {}
-    excerpt, position = "", 0
+    excerpt = ""
+    position = 0
     places: dict[int, int] = {}  # place in the text -> place in the excerpt
     pieces = _choose_pieces(text, spans, longest)
     for start, end in [*pieces, (len(text), len(text))]:
@@ -140,7 +142,8 @@ def make_excerpt(
         for place in range(start, end):
             places[place] = len(excerpt)
             excerpt += _make_character_visible(text[place])
-        places[end], position = len(excerpt), end
+        places[end] = len(excerpt)
+        position = end
     moved_spans = {}
     for name, ends in spans.items():
         moved_spans[name] = [(places[start], places[end]) for start, end in ends]

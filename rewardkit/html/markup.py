@@ -112,7 +112,8 @@ def wrap_table(
     for row in rows:
         cells = []
         for name, cell in zip(header, row, strict=True):
-            cells.append(Text(cell.replace(" ", "\n") if name == "date" else cell))
+            text = cell.replace(" ", "\n") if name == "date" else cell
+            cells.append(Text(text))
         layout.add_row(*cells)
     console = Console(width=width, file=io.StringIO(), color_system=None)
     with console.capture() as capture:
@@ -136,9 +137,11 @@ class Bar:
     @property
     def html(self) -> str:
         """Return it as HTML."""
-        kind, side = "", "left"
+        kind = ""
+        side = "left"
         if self.share < 0:
-            kind, side = ' class="rk-less"', "right"
+            kind = ' class="rk-less"'
+            side = "right"
         style = f"width:{abs(self.share)}%;{side}:50%"
         return (
             f'<span class="rk-adds" aria-hidden="true"><i{kind} style="{style}"></i>'

@@ -19,7 +19,8 @@ REWARD_ROUNDING = 1e-9
 SPARK_BINS = 20
 MOST_GROUP_COLUMNS = 160
 """Most columns of groups; with more groups, neighbours share a column."""
-WIDTH, HEIGHT = 360, 108
+WIDTH = 360
+HEIGHT = 108
 LEFT, BELOW, ABOVE, STRIP = 52, 18, 6, 14  # margins, and the height of the strip
 Floats = NDArray[np.float64]
 Array = NDArray[Any]

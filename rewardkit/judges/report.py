@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.statistics.ratings import Ratings, estimate
+from rewardkit.analysis.statistics.ratings import Estimate, Ratings, estimate
 from rewardkit.errors import RewardError
 from rewardkit.judges.labelled import LabelledCases, read_labelled
 from rewardkit.judges.records import JudgeReport, JudgeReports
@@ -118,17 +118,13 @@ def judge_report(
     names = {score: name for name, score in levels.items()}
     best = names.get(ratings.grid[-1], "best")
     trials = list(_attack(alone, columns, ratings, attacks or {}, best))
-    raised = np.array([trial["after"] > trial["before"] for trial in trials], float)
     bias = []
     for row in range(len(labels)):
         bias.append(first.verdicts.get(row, {}).get("position_bias"))
-    stability = attacked = None
+    stability = None
     if repeats > 1:
         again = [outcome.scores for outcome in outcomes[1:]]
         stability = ratings.stability(np.array(again))
-    if trials:
-        attacked_cases = np.array([trial["case"] for trial in trials])
-        attacked = estimate(lambda at: float(raised[at].mean()), attacked_cases, seed)
     verdicts: list[Mapping[str, Any]] = []
     for outcome in outcomes:
         verdicts += outcome.verdicts.values()
@@ -139,10 +135,23 @@ def judge_report(
         _reasons(ratings, first),
         stability=stability,
         position_bias=ratings.mean(np.array(bias, dtype=float)),
-        attacked=attacked,
-        examples=[trials[at] for at in np.flatnonzero(raised)[:ATTACK_EXAMPLES]],
+        attacked=_share_raised(trials, seed),
+        examples=list(filter(_is_raised, trials))[:ATTACK_EXAMPLES],
         asked=summarize_verdicts(verdicts),
     )
+
+
+def _is_raised(trial: Mapping[str, Any]) -> bool:
+    return bool(trial["after"] > trial["before"])
+
+
+def _share_raised(trials: Sequence[Mapping[str, Any]], seed: int) -> Estimate | None:
+    """Estimate the share of attacks that raise the score, None without attacks."""
+    if not trials:
+        return None
+    raised = np.array([*map(_is_raised, trials)], float)
+    cases = np.array([trial["case"] for trial in trials])
+    return estimate(lambda at: float(raised[at].mean()), cases, seed)
 
 
 def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:

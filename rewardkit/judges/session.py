@@ -105,8 +105,10 @@ class Session:
 
     def new_run(self) -> Spent:
         """Return the record of a run that begins now."""
-        seconds = self.limits.run_deadline
-        return Spent(None if seconds is None else time.monotonic() + seconds)
+        deadline = self.limits.run_deadline
+        if deadline is not None:
+            deadline += time.monotonic()
+        return Spent(deadline)
 
     def begin(self) -> None:
         """Start a run: its deadline and budget count from here.

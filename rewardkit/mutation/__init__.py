@@ -1,1 +1,1 @@
-"""Mutants: small changes of a reward, and whether its cases notice them."""
+"""Make mutants, small changes of a reward, and test whether its cases notice them."""

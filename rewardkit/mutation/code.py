@@ -1,8 +1,7 @@
-"""Changes of a user's own function: one comparison, number, index or `and` in its code.
+"""Change one comparison, number, index or `and` in the code of users' functions.
 
-A change is made in the syntax tree of the file that the function comes from, and only
-where that file still gives the code that the function has; its decorators, defaults and
-closure stay as they are. No file is written.
+A change is made in the syntax tree of the function's file, if the file still compiles
+to the function's code. Decorators, defaults and closure are kept. No file is written.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ OPPOSITES = (
     (ast.Is, ast.IsNot),
     (ast.And, ast.Or),
 )
-"""Operators, each of which stands in place of the other."""
+"""Pairs of operators that replace each other."""
 
 OTHER_OPERATOR: Mapping[type[ast.AST], Any] = {
     **dict(OPPOSITES),
@@ -44,17 +43,17 @@ OTHER_OPERATOR: Mapping[type[ast.AST], Any] = {
 }
 
 MOST_CODE_CHANGES = 40
-"""Changes of one function's code, spread evenly over its text. Our choice."""
+"""Most changes of a function, spread evenly over its code. Our choice."""
 
 NUMBER_FACTOR = 0.7
-"""Factor of a number with a decimal point; a whole number gains one. Our choice."""
+"""Factor of a float; an integer is increased by 1. Our choice."""
 
 
 @dataclass(frozen=True)
 class CodeChange:
-    """Another code for a `function`, or another value for a `name` of its file.
+    """A new code object for a `function`, or a new value for a global `name` of it.
 
-    `before` and `after` are the expression that is changed.
+    `before` and `after` are the changed expression.
     """
 
     function: FunctionType
@@ -64,31 +63,34 @@ class CodeChange:
     name: str = ""
 
     def is_in(self, function: FunctionType) -> bool:
-        """Whether it changes what a function does by itself."""
+        """Return whether it changes this function itself."""
         if not self.name:
             return function is self.function
         shares_file = function.__globals__ is self.function.__globals__
         return shares_file and self.name in names_in(function)
 
     def put(self, new: Any) -> Any:
-        """Put a code, or value, in place and return what was there."""
+        """Set the code object, or value, and return the old one."""
         if self.name:
             names = self.function.__globals__
-            before, names[self.name] = names[self.name], new
+            before = names[self.name]
+            names[self.name] = new
         else:
-            before, self.function.__code__ = self.function.__code__, new
+            before = self.function.__code__
+            self.function.__code__ = new
         return before
 
 
 class Changed:
-    """A callable that runs with a change of code in place.
+    """A callable that runs with a code change.
 
-    The change is made in the function, or file, itself and undone after the call: one
-    call at a time.
+    The change is made in the function or module itself and undone after the call, so
+    only one call may run at a time.
     """
 
     def __init__(self, called: Any, change: CodeChange) -> None:
-        self.called, self.change = called, change
+        self.called = called
+        self.change = change
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "called" not in self.__dict__:
@@ -100,7 +102,7 @@ class Changed:
         return inspect.signature(self.called)
 
     def __call__(self, /, *arguments: Any, **keywords: Any) -> Any:
-        """Call it with the change in place."""
+        """Call it with the change applied."""
         before = self.change.put(self.change.new)
         try:
             return self.called(*arguments, **keywords)
@@ -109,10 +111,10 @@ class Changed:
 
 
 def code_changes_of(reward: Reward) -> tuple[list[CodeChange], list[str]]:
-    """List changes of the users' functions of a reward, and of what their files hold.
+    """List changes of the users' functions of a reward, and of their globals.
 
-    The latter are numbers and primitives at the top of a file. What is awaited, as a
-    judge is, or takes a whole group is left alone.
+    Changed globals are numbers and primitives. Async functions, such as judges, and
+    functions of whole groups are not changed.
 
     Returns:
         The changes, and a sentence for each part that could not be changed.
@@ -128,22 +130,24 @@ def code_changes_of(reward: Reward) -> tuple[list[CodeChange], list[str]]:
         parts |= dict.fromkeys(user_parts(use))
     names: dict[tuple[int, str], FunctionType] = {}
     for part in parts:
-        of_part = code_changes(part) if isinstance(part, FunctionType) else None
-        if of_part is None:
+        part_changes = code_changes(part) if isinstance(part, FunctionType) else None
+        if part_changes is None:
             left_out.append(
                 f"the code of {describe(part)}: it is no function, or its source is "
                 "not at hand"
             )
-            of_part = []
-        count = len(of_part)
+            part_changes = []
+        count = len(part_changes)
         if count > MOST_CODE_CHANGES:
             left_out.append(
                 f"{count - MOST_CODE_CHANGES} more changes of {part.__name__}: "
                 f"{MOST_CODE_CHANGES} were made"
             )
-            spread = range(MOST_CODE_CHANGES)
-            of_part = [of_part[at * count // MOST_CODE_CHANGES] for at in spread]
-        changes += of_part
+            spread = [
+                at * count // MOST_CODE_CHANGES for at in range(MOST_CODE_CHANGES)
+            ]
+            part_changes = [part_changes[at] for at in spread]
+        changes += part_changes
         if isinstance(part, FunctionType):
             for name in names_in(part):
                 names[id(part.__globals__), name] = part
@@ -153,7 +157,7 @@ def code_changes_of(reward: Reward) -> tuple[list[CodeChange], list[str]]:
 
 
 def user_parts(use: Any) -> list[Any]:
-    """List the users' objects and functions in what a reward calls."""
+    """List the users' functions and objects in a callable or gate of a reward."""
     called = use.on if isinstance(use, Gate) else use
     if not callable(called) or is_async(called):
         return []
@@ -167,7 +171,7 @@ def user_parts(use: Any) -> list[Any]:
 
 
 def _change_global(function: FunctionType, name: str) -> Iterator[CodeChange]:
-    """Change a number or primitive at the top of a function's file."""
+    """Yield changes of a global of a function, if it is a number or primitive."""
     value: Any = function.__globals__.get(name)
     if type(value) in (int, float):
         for other in scaled(value):
@@ -180,13 +184,13 @@ def _change_global(function: FunctionType, name: str) -> Iterator[CodeChange]:
 
 
 def code_changes(function: FunctionType) -> list[CodeChange] | None:
-    """Return a function with one thing changed, each in turn.
+    """List all single changes of a function's code.
 
-    Changed are comparisons (``==`` to ``!=``, ``<`` to ``<=``, ``in``, ``is``), ``and``
-    and ``or``, ``not`` (twice), numbers, and ``[0]`` to ``[-1]`` and back.
+    They change comparisons (``==`` to ``!=``, ``<`` to ``<=``, ``in``, ``is``), ``and``
+    and ``or``, ``not`` (doubled), numbers, and ``[0]`` to ``[-1]`` and back.
 
     Returns:
-        The changes; None where the function's source is not at hand.
+        The changes; None if the function's source is not available.
 
     >>> import calendar
     >>> [(change.before, change.after) for change in code_changes(calendar.isleap)][1]
@@ -203,9 +207,10 @@ def code_changes(function: FunctionType) -> list[CodeChange] | None:
         parents |= dict.fromkeys(ast.iter_child_nodes(node), node)
     changes = []
     for node, field, new in _edits(tree):
-        # a number is expression with what is around it
+        # a number is shown with the expression around it
         expression = parents[node] if isinstance(node, ast.Constant) else node
-        old, before = getattr(node, field), ast.unparse(expression)
+        old = getattr(node, field)
+        before = ast.unparse(expression)
         setattr(node, field, new)
         after = ast.unparse(expression)
         edited = compile_codes(ast.fix_missing_locations(tree), original)
@@ -221,7 +226,7 @@ def _is_same_function(code: CodeType, original: CodeType) -> bool:
 
 
 def _edits(tree: ast.Module) -> Iterator[tuple[Any, str, Any]]:
-    """Yield each changeable part: its node, the name of the field, its other value."""
+    """Yield each possible edit: the node, the name of the field, the new value."""
     for node in list(ast.walk(tree)):
         match node:
             case ast.Compare(ops=operators):

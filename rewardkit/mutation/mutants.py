@@ -1,4 +1,4 @@
-"""mutants(): whether a case file would catch a wrong reward, and the missing cases."""
+"""Test whether a case file would catch a wrong reward, and propose missing cases."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ from rewardkit.scoring.ray_calls import workers_on
 from rewardkit.scoring.ray_engine import Ray
 
 MOST_ROLLOUTS = 2_000
-"""Rollouts that mutants are tried on. Our choice: a second or two."""
+"""Most rollouts on which mutants are tried. Our choice: a second or two."""
 
 
-@caught_prints()  # thousands of attempts print; nobody is to read it
+@caught_prints()  # thousands of calls may print
 def mutants(
     reward: Reward,
     cases: CaseSource,
@@ -71,46 +71,52 @@ def mutants(
 ) -> MutantResult:
     """Change the reward in small ways, one at a time, and see which the cases catch.
 
-    A component is not paid, paid with the other sign, or constant; two weights are
-    swapped; gates open and move; what is missing counts otherwise; extractors take the
-    other match, or do without an alternative; tolerances and limits are looser and
-    tighter; in users' own functions, where their source is at hand, a comparison, a
-    number, an index, an `and` or a `not` is another. Of a route each reward is changed.
-    The transform and functions of whole groups are left out, as cases do not see them.
+    The mutants:
 
-    A mutant is *noticed* when a case fails that holds for the reward, as `check` has
-    it (expectations of a component that is gone do not count), or when changed code
-    does not end where the reward's own does. Of the others those that give another
-    reward on a case or a rollout have *survived*, and those that do not are *not told
-    apart*; without rollouts nobody knows, and all others have survived. What the budget
-    does not reach is *not tried*. The mutation score is noticed / (noticed + survived).
-    For each survivor the row on which it differs most becomes a proposed case. None
-    are proposed where more than half of the cases fail already.
+    - a component has weight 0, the other sign, or a constant score;
+    - two weights are swapped;
+    - a gate is removed, or its limit moved;
+    - missing scores count differently;
+    - an extractor takes another match, or lacks an alternative;
+    - a tolerance or limit is looser or tighter;
+    - in a user's function with available source, a comparison, number, index, `and` or
+      `not` is changed.
 
-    Functions are taken to give the same for the same arguments and are called once for
-    them. Changed code always runs in worker processes, here or on a cluster.
+    In a route each reward is changed. The transform and functions of whole groups are
+    not changed, as cases do not test them.
+
+    A mutant is *noticed* if a case fails that passes for the reward, as in `check`
+    (expectations of a missing component do not count), or if changed code does not end
+    where the original does. Of the others, a mutant with a different reward on a case
+    or rollout has *survived*, and one without is *not told apart*; without rollouts,
+    all others have survived. Mutants after the end of the budget are *not tried*. The
+    mutation score is noticed / (noticed + survived). For each survivor, the row with
+    the largest difference becomes a proposed case, unless more than half of the cases
+    fail already.
+
+    Functions are assumed to be deterministic and are called once for the same
+    arguments. Changed code always runs in worker processes, here or on a cluster.
 
     Args:
-        reward: The reward to change. Rewards are those of a row alone, before any
-            transform.
+        reward: The reward to change. Rewards are of single rows, before any transform.
         cases: Cases, or the path of a case file.
         rollouts: Rollouts that may tell a mutant apart.
         ignore: Components whose expectations do not count, as in `check`.
-        timeout: Seconds for one call, as in `check`. Without it changed code may take
-            2 s and three times what the reward's slowest call took.
-        budget: Seconds for all of it, but for a call of the reward itself that has no
-            timeout.
-        seed: Draws rollouts where there are more than `most`.
-        most: Rollouts that mutants are tried on, at most.
-        engine: `rk.Ray` has the nodes of a cluster make the calls that run in worker
-            processes, with the same result: those of changed code, and with a `timeout`
+        timeout: Seconds for one call, as in `check`. By default changed code may take 2
+            s, or three times the reward's slowest call if that is longer.
+        budget: Seconds in total; a call of the reward itself without a timeout may
+            exceed it.
+        seed: Seed for drawing rollouts if there are more than `most`.
+        most: Most rollouts on which mutants are tried.
+        engine: `rk.Ray` makes the calls of worker processes on the nodes of a cluster,
+            with the same result. These are calls of changed code, and with a `timeout`
             all of users' functions.
 
     Raises:
-        RewardError: As in `check`; `most` or `budget` cannot be used; with an engine,
-            the reward cannot be sent to a node.
-        CasesError: As in `check`, or there are no cases.
-        InputError: No such cluster, or a node of it lacks the versions of this process.
+        RewardError: As in `check`; invalid `most` or `budget`; with an engine, the
+            reward cannot be sent to a node.
+        CasesError: As in `check`, or no cases.
+        InputError: No such cluster, or a node with other versions than this process.
         ModuleNotFoundError: Ray is not installed.
         RolloutsError: As in `load_rollouts`.
 
@@ -160,7 +166,7 @@ def mutants(
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """What each mutant is tried on: the columns of the cases, then the rows."""
+    """The data for each mutant: cases with expectations, and further rows."""
 
     columns: Mapping[str, Sequence[Any]]
     expected: Sequence[Expectation]
@@ -175,7 +181,7 @@ def _try_mutants(
     order: Sequence[int],
     memory: Memory,
 ) -> MutantResult:
-    """Judge all mutants of a reward on the cases, then on the rollouts."""
+    """Try all mutants of a reward on the cases, then on the rollouts."""
     result = MutantResult(reward.name, cases=len(cases), rollouts=len(order))
     columns = columns_of(cases)
     try:
@@ -186,14 +192,7 @@ def _try_mutants(
             "give a larger budget, or a faster reward"
         )
         return replace(result, stopped=stopped)
-    unsure = find_late(original)  # a mutant may get further there in the same time
-    expected = []
-    failing: dict[str, tuple[int, ...]] = {}
-    for item in expectations_of(cases):
-        if not item.is_met(original):
-            failing[item.case.name] = item.rows
-        elif not unsure[list(item.rows)].any():
-            expected.append(item)
+    expected, failing = _split_expectations(cases, original)
     failing_rows = set(chain.from_iterable(failing.values()))
     rows = make_rows(reward, cases, original, failing_rows, rollouts, order, memory)
     nothing_judged = np.isnan([*original.rewards, *rows.original.rewards]).all()
@@ -228,25 +227,44 @@ def _try_mutants(
     )
 
 
+def _split_expectations(
+    cases: Sequence[Case], original: Outcomes
+) -> tuple[list[Expectation], dict[str, tuple[int, ...]]]:
+    """Split the expectations of cases by whether the original meets them.
+
+    Returns:
+        Those that are met, and the rows of those that fail, by the name of the case.
+    """
+    unsure = find_late(original)  # a faster mutant may get a score there
+    expected = []
+    failing: dict[str, tuple[int, ...]] = {}
+    for item in expectations_of(cases):
+        if not item.is_met(original):
+            failing[item.case.name] = item.rows
+        elif not unsure[list(item.rows)].any():
+            expected.append(item)
+    return expected, failing
+
+
 def _find_failing(
     expectations: Sequence[Expectation], outcomes: Outcomes
 ) -> tuple[str, ...]:
-    """Name the cases that fail, but not for a component that is gone."""
+    """Return the names of cases that fail, ignoring components that are missing."""
     names: dict[str, None] = {}
     for item in expectations:
-        is_there = item.part == WHOLE or item.part in outcomes.components
-        if is_there and not item.is_met(outcomes):
+        has_part = item.part == WHOLE or item.part in outcomes.components
+        if has_part and not item.is_met(outcomes):
             names[item.case.name] = None
     return tuple(names)
 
 
 def _judge(mutant: Mutant, trial: _Trial) -> tuple[Judged, Floats | None]:
-    """Try a mutant; of a survivor also how far each row is from the reward, (rows,)."""
+    """Try a mutant; for a survivor also return its distances by row, (rows,)."""
     rows = trial.rows
     place = ""
     try:
-        of_cases = outcomes_of(mutant.reward, trial.columns, trial.memory)
-        names = _find_failing(trial.expected, of_cases)
+        case_outcomes = outcomes_of(mutant.reward, trial.columns, trial.memory)
+        names = _find_failing(trial.expected, case_outcomes)
         if names:
             return Judged(mutant, "noticed", names), None
         place = ", on a rollout"
@@ -271,7 +289,7 @@ def _judge(mutant: Mutant, trial: _Trial) -> tuple[Judged, Floats | None]:
 
 
 def _commonest_reason(outcomes: Outcomes) -> tuple[str, Reason | None]:
-    """Name the component that most often gives no score, and its commonest reason.
+    """Find the component that most often gives no score, and its main reason.
 
     Returns:
         The end of a clause that names the component, or "", and the reason.

@@ -1,4 +1,4 @@
-"""Mutants of a reward: the reward with one thing changed."""
+"""Make the mutants of a reward: copies with a single change."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import RoutedReward
 
 LONGEST_CODE = 70
-"""Characters of code that a sentence shows; `before` and `after` have all of it."""
+"""Characters of code in a sentence; `before` and `after` have all of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """A reward with one thing changed.
+    """A copy of a reward with a single change.
 
-    `owner` is what was changed and `says` what it does now. `component` is the name of
-    the component or field, None for the whole; `part` the source of the route whose
-    reward it is, "" without a route. `before` and `after` are code.
+    `owner` names the changed part and `says` describes its new behaviour. `component`
+    is the name of the component or field, None for the whole reward. `part` is the
+    value of the route with the changed reward, "" without a route. `before` and `after`
+    are code.
     """
 
     kind: str
@@ -43,14 +44,14 @@ class Mutant:
 
     @property
     def sentence(self) -> str:
-        """Say what was changed, in one sentence."""
+        """Describe the change in one sentence."""
         where = f"[{self.part}] " if self.part else ""
         return f"{where}{self.owner[0].upper()}{self.owner[1:]} {self.says}."
 
 
 @dataclass(frozen=True, repr=False)
 class Always:
-    """A function that gives one score for any completion."""
+    """A function with a constant score."""
 
     value: float
 
@@ -63,14 +64,14 @@ class Always:
 
 
 def mutants_of(reward: Reward) -> tuple[list[Mutant], list[str]]:
-    """Make the mutants of a reward; of a route those of each reward in it.
+    """Return the mutants of a reward; for a route, of each of its rewards.
 
     Returns:
-        The mutants, and a sentence for each thing that was left out.
+        The mutants, and a sentence for each part that was left out.
     """
     if isinstance(reward, RoutedReward):
         return _change_route(reward)
-    of_code, left_out = code_changes_of(reward)
+    code_changes, left_out = code_changes_of(reward)
     for component in reward.components:
         if component.group:
             left_out.append(
@@ -86,7 +87,7 @@ def mutants_of(reward: Reward) -> tuple[list[Mutant], list[str]]:
         *_fix_scores(reward),
         *_change_options(reward),
     ]
-    for change in of_code:
+    for change in code_changes:
         mutants += _with_code(reward, change)
     return mutants, left_out
 
@@ -101,8 +102,8 @@ def _change_route(route: RoutedReward) -> tuple[list[Mutant], list[str]]:
         if route.default is branch:
             sources.append("default")
         part = ", ".join(sources)
-        of_branch, branch_left_out = mutants_of(branch)
-        for mutant in of_branch:
+        branch_mutants, branch_left_out = mutants_of(branch)
+        for mutant in branch_mutants:
             routed = _with_branch(route, branch, mutant.reward)
             mutants.append(replace(mutant, reward=routed, part=part))
         left_out += [f"[{part}] {sentence}" for sentence in branch_left_out]
@@ -122,18 +123,20 @@ def _mutate(
     after: str,
     **options: Any,
 ) -> Iterator[Mutant]:
-    """Yield a reward, or a component of it, with other options, unless these clash."""
-    owner, name = "the reward", None
+    """Yield a mutant with other options of the reward or a component, if valid."""
+    owner = "the reward"
+    name = None
     with suppress(RewardError):
         if component is not None:
-            owner, name = f"component {component.name!r}", component.name
+            owner = f"component {component.name!r}"
+            name = component.name
             options = {"components": _with(reward, component, **options)}
         mutated = replace(reward, **options)
         yield Mutant(kind, owner, name, says, before, after, mutated)
 
 
 def _with(reward: Reward, component: Component, **options: Any) -> list[Component]:
-    """List the components of a reward, one of them with other options."""
+    """Return the components of a reward, one of them with other options."""
     changed = replace(component, **options)
     return [changed if item is component else item for item in reward.components]
 
@@ -150,7 +153,7 @@ def _change_missing(reward: Reward) -> Iterator[Mutant]:
 
 
 def _change_weights(reward: Reward) -> Iterator[Mutant]:
-    """Pay a component nothing or with the other sign; swap two weights."""
+    """Yield mutants with weight 0, the other sign, or two weights swapped."""
     for component in reward.components:
         if not component.weight:
             continue
@@ -179,7 +182,7 @@ def _change_weights(reward: Reward) -> Iterator[Mutant]:
 
 
 def _change_gates(reward: Reward) -> Iterator[Mutant]:
-    """Open each gate, and move each limit."""
+    """Yield mutants without a gate, or with another limit of one."""
     for component in (None, *reward.components):
         gate = (component or reward).gate
         if gate is None:
@@ -191,9 +194,9 @@ def _change_gates(reward: Reward) -> Iterator[Mutant]:
         for option in ("at_least", "at_most"):
             limit = getattr(gate, option)
             if limit is None or (limit in (0, 1) and gate.on in reward.names):
-                continue  # a score is often all or nothing
+                continue  # many scores are 0 or 1, so that nothing would change
             for other in scaled(limit):
-                with suppress(ValueError):  # it could never open
+                with suppress(ValueError):  # a gate that could never open
                     moved = replace(gate, **{option: other})  # type: ignore[arg-type]
                     says = f"has a gate with {option}={other:g}, not {limit:g}"
                     yield from _mutate(
@@ -208,7 +211,7 @@ def _change_gates(reward: Reward) -> Iterator[Mutant]:
 
 
 def _fix_scores(reward: Reward) -> Iterator[Mutant]:
-    """Give each component its lowest and its highest score; without a range 0 and 1."""
+    """Yield mutants with a component at an end of its range, by default 0 or 1."""
     for component in reward.components:
         if component.group:
             continue
@@ -231,7 +234,7 @@ def _fix_scores(reward: Reward) -> Iterator[Mutant]:
 
 
 def _change_options(reward: Reward) -> Iterator[Mutant]:
-    """Change what fields and components were made with."""
+    """Yield mutants with another option of a field's or component's function."""
     for name, function in reward.fields.items():
         for change in option_changes(function):
             fields = {**reward.fields, name: change.function}
@@ -259,10 +262,10 @@ def _change_options(reward: Reward) -> Iterator[Mutant]:
 
 
 def _with_code(reward: Reward, change: CodeChange) -> Iterator[Mutant]:
-    """Yield the reward with a change of users' code wherever that code is used."""
+    """Yield the mutant with a code change in all functions that use this code."""
     owners = {}
 
-    def changed(use: Any, owner: str, name: str | None) -> Any:
+    def apply_change(use: Any, owner: str, name: str | None) -> Any:
         functions = (item for item in user_parts(use) if isinstance(item, FunctionType))
         if not any(map(change.is_in, functions)):
             return use
@@ -272,7 +275,7 @@ def _with_code(reward: Reward, change: CodeChange) -> Iterator[Mutant]:
         return Changed(use, change)
 
     fields = {
-        name: changed(function, f"field {name!r}", name)
+        name: apply_change(function, f"field {name!r}", name)
         for name, function in reward.fields.items()
     }
     components = []
@@ -281,11 +284,11 @@ def _with_code(reward: Reward, change: CodeChange) -> Iterator[Mutant]:
             owner = f"component {component.name!r}"
             component = replace(
                 component,
-                function=changed(component.function, owner, component.name),
-                gate=changed(component.gate, owner, component.name),
+                function=apply_change(component.function, owner, component.name),
+                gate=apply_change(component.gate, owner, component.name),
             )
         components.append(component)
-    gate = changed(reward.gate, "the gate of the reward", None)
+    gate = apply_change(reward.gate, "the gate of the reward", None)
     if not owners:
         return
     verb = "run" if len(owners) > 1 else "runs"
@@ -293,7 +296,8 @@ def _with_code(reward: Reward, change: CodeChange) -> Iterator[Mutant]:
     if not change.name:
         where = change.function.__name__
         says += " in the lambda" if where == "<lambda>" else f" in {where}()"
-    owner, first = " and ".join(owners), next(iter(owners.values()))
+    owner = " and ".join(owners)
+    first = next(iter(owners.values()))
     mutated = replace(reward, fields=fields, components=components, gate=gate)
     yield Mutant("code", owner, first, says, change.before, change.after, mutated)
 

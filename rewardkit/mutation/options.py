@@ -1,4 +1,4 @@
-"""Changes of a primitive's options: another match, a looser limit, one name fewer."""
+"""Change options of primitives and functions: a match, a limit, an alternative."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from rewardkit.rewards.source import expression
 from rewardkit.rewards.users_code import is_from_rewardkit
 
 LIMIT_FACTORS = (0.7, 1.3)
-"""Factors of a changed limit. Our choice: less is taste, any case notices more."""
+"""Factors of a limit. Our choice: smaller changes are taste, cases notice larger."""
 
 SMALL_COUNT = 10
-"""Counts below this are changed by one. Our choice."""
+"""Counts below this are changed by 1. Our choice."""
 
 ADDED_TOLERANCES = {"relative": 0.01, "absolute": 1.0}
-"""Tolerances given to an exact comparison. Our choice: off by one is then right."""
+"""Tolerances for an exact comparison. Our choice: an error of 1 then counts as
+right."""
 
 KEPT_OPTIONS = ("timeout", "tokenizer")
-"""Options that say how long a call may take, or what a word is: not what is paid."""
+"""Options that are not changed, as they do not decide what is paid."""
 
 NEAREST_CHECKS: Mapping[Any, tuple[Any, str]] = {
     verify.numbers_equal: (verify.matches, "compares texts, not numbers"),
@@ -38,16 +39,17 @@ NEAREST_CHECKS: Mapping[Any, tuple[Any, str]] = {
     verify.lists_equal: (verify.sets_equal, "passes over the order"),
     verify.sets_equal: (verify.lists_equal, "asks for the order, too"),
 }
-"""Verification -> the nearest other one, and what it would do."""
+"""Verification -> the most similar other one, and its behaviour in words."""
 
 OTHER_MATCH = {"last": "first", "first": "last"}
 
 
 @dataclass(frozen=True)
 class OptionChange:
-    """A function with one thing changed.
+    """A function with a single change.
 
-    `says` goes behind the name of what has the function; `before` and `after` are code.
+    `says` follows the name of the function's owner in a sentence. `before` and `after`
+    are code.
     """
 
     kind: str
@@ -58,18 +60,18 @@ class OptionChange:
 
 
 Changes = Iterator[tuple[str, Any, str]]
-"""Kind, changed callable or value, what it does."""
+"""Kind, changed callable or value, its behaviour in words."""
 
 
 def option_changes(
     function: Any, filled: Collection[str] = ()
 ) -> Iterator[OptionChange]:
-    """Yield a callable with one option changed, each in turn.
+    """Yield all changes of a single option of a callable.
 
     Args:
-        function: A callable; one that asks a model is left alone, as each change of it
-            would be paid for, and so is one whose options cannot be read.
-        filled: Parameters that columns fill, which are no options.
+        function: A callable. Nothing is yielded if it asks a model, as each change
+            would cost money, or if its options cannot be read.
+        filled: Parameters filled by columns, which are no options.
 
     >>> from rewardkit.primitives.extract import tag
     >>> next(option_changes(tag("answer"))).after
@@ -89,14 +91,14 @@ def option_changes(
 
 
 def written(function: Any) -> str:
-    """Write a callable as a person does; a user's function by its name."""
+    """Write a callable as Python code; a user's function by its name."""
     return expression(
         function, lambda value, _: getattr(value, "__qualname__", "") or describe(value)
     )
 
 
 def _change_primitive(primitive: Any) -> Changes:
-    """Change a primitive's own options, and the primitives in it."""
+    """Yield changes of a primitive's options, and of the primitives in it."""
     counts_all = isinstance(primitive, extract.every)
     for option in fields(primitive):
         value = getattr(primitive, option.name)
@@ -108,11 +110,12 @@ def _change_primitive(primitive: Any) -> Changes:
             changes = _change_value(option.name, value)
         for kind, other, says in changes:
             if counts_all and kind == "match":
-                continue  # the first and the last match are the same then
-            with suppress(ValueError, TypeError):  # it contradicts the other options
+                continue  # it uses all matches, so their order does not matter
+            with suppress(ValueError, TypeError):  # invalid with the other options
                 yield kind, replace(primitive, **{option.name: other}), says
     if isinstance(primitive, extract.within):
-        outer, inner = primitive.outer, primitive.inner[0]
+        outer = primitive.outer
+        inner = primitive.inner[0]
         if len(primitive.inner) > 1:
             inner = extract.within(*primitive.inner)
         where = written(outer)
@@ -121,9 +124,10 @@ def _change_primitive(primitive: Any) -> Changes:
 
 
 def _change_parts(parts: tuple[Any, ...]) -> Changes:
-    """Leave out one of several names, words or extractors, or change one of them."""
+    """Yield tuples without one of the parts, or with one extractor changed."""
     for place, part in enumerate(parts):
-        before, after = parts[:place], parts[place + 1 :]
+        before = parts[:place]
+        after = parts[place + 1 :]
         if len(parts) > 1:
             yield "alternative", before + after, f"leaves out {written(part)}"
         if isinstance(part, Extractor):
@@ -132,10 +136,14 @@ def _change_parts(parts: tuple[Any, ...]) -> Changes:
 
 
 def _change_call(function: Any, filled: Collection[str]) -> Changes:
-    """Change a function's options: those that are bound and those at their default."""
-    inner, arguments, bound = function, (), {}
+    """Yield changes of a function's options, bound or at default."""
+    inner = function
+    arguments = ()
+    bound = {}
     if isinstance(function, functools.partial):
-        inner, arguments, bound = function.func, function.args, function.keywords
+        inner = function.func
+        arguments = function.args
+        bound = function.keywords
     if not inspect.isfunction(inner):
         return
     is_ours = is_from_rewardkit(inner) and inner.__module__.startswith(
@@ -154,7 +162,7 @@ def _change_call(function: Any, filled: Collection[str]) -> Changes:
             changed = _bind(inner, arguments, keywords)
             with suppress(ValueError, TypeError):
                 if is_ours:
-                    changed("1", "1")  # raises where the options do not go together
+                    changed("1", "1")  # raises if the options contradict each other
                 yield kind, changed, says
     if inner in NEAREST_CHECKS:
         nearest, says = NEAREST_CHECKS[inner]
@@ -187,7 +195,7 @@ def _change_value(name: str, value: Any, *, is_exact: bool = False) -> Changes:
 
 
 def scaled(limit: float) -> tuple[float, ...]:
-    """Return values a little below and above a limit; none for 0, which is no limit.
+    """Return values a little below and above a limit; () for 0, which is no limit.
 
     >>> scaled(4), scaled(14), scaled(0.5), scaled(0)
     ((3, 5), (10, 18), (0.35, 0.65), ())

@@ -1,4 +1,4 @@
-"""What became of the mutants of a reward, and the cases that are missing."""
+"""Results on the mutants of a reward, and proposed cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rewardkit.reasons import Reason
 from rewardkit.scoring.cases import append_cases
 
 MOST_SURVIVORS = 5
-"""Survivors that are shown with a completion; the others are rows of a table."""
+"""Most survivors shown with a completion; the others are rows of a table."""
 
 HOW_TO_ADD_CASES = (
     "to add them, when they are read: rewardkit check ... --mutants --write-cases FILE"
@@ -38,9 +38,9 @@ MUTANT_FIELDS = ("kind", "component", "part", "sentence", "before", "after")
 
 @dataclass(frozen=True)
 class Difference:
-    """A row that a mutant and the reward judge differently.
+    """A row with different rewards from a mutant and the original.
 
-    It is a rollout by its id, or a case by its name.
+    It is either a rollout, with its id, or a case, with its name.
     """
 
     rollout_id: Any
@@ -51,19 +51,19 @@ class Difference:
 
     @property
     def sentence(self) -> str:
-        """Name the row, and the reward before and after."""
+        """Name the row, and both rewards."""
         row = f"case {self.case!r}" if self.case else f"rollout {self.rollout_id!r}"
         return f"{row}: {_figure(self.reward)} → {_figure(self.mutant_reward)}"
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A mutant and what became of it.
+    """A mutant and its outcome.
 
-    `noticed_by` are the names of the cases that fail where they held. `reason` says
-    what else gave it away (a call that does not end), or why it was not tried.
-    `differs` counts the rollouts with another reward, `differences` are the rows with
-    the most different ones, and `case` is the proposed case that would catch it.
+    `noticed_by` are the names of the cases that fail because of it. `reason` says how
+    else it was noticed (a call that does not end), or why it was not tried. `differs`
+    counts the rollouts with another reward, `differences` are the rows with the largest
+    difference, and `case` is the proposed case that would catch it.
     """
 
     mutant: Mutant
@@ -89,7 +89,7 @@ class Judged:
         return record
 
     def where(self, rollouts: int) -> str:
-        """Say on how many of so many rollouts it differs, and where most."""
+        """Say on how many of the rollouts it differs, and on which most."""
         if not self.differences:
             return self.reason or "no row tells it apart"
         first = self.differences[0].sentence
@@ -99,7 +99,7 @@ class Judged:
         return f"differs on {share}, most on {first}"
 
     def point(self, rollouts: int) -> Point:
-        """Show a survivor with the completion on which it differs most."""
+        """Return a survivor with the completion on which it differs most."""
         quotes = []
         if self.differences:
             completion = self.differences[0].completion
@@ -117,13 +117,13 @@ class Judged:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MutantResult(PlainRecord, HasPage):
-    """What became of the mutants of a reward, in the order of their making.
+    """The outcomes of all mutants of a reward.
 
-    `proposed_cases` has a case for each survivor that a rollout or case tells apart, in
-    the form of a case file; survivors that differ most on the same row share one.
-    `left_out` says what was not tried. `cases` and `rollouts` are how many the reward
-    judged; of these cases `missed` fail already. `stopped` says why no mutant could be
-    tried, else it is "", and `cause` is the reason that the reward gives for it, which
+    `proposed_cases` has a case for each survivor with a difference on a row, in the
+    form of a case file; survivors that differ most on the same row share a case.
+    `left_out` says what was not changed or tried. `cases` and `rollouts` count those
+    that the reward judged; `missed` counts cases that fail already. `stopped` says why
+    no mutant could be tried, or is "". `cause` is the reward's reason for that, which
     may quote a completion.
     """
 
@@ -146,7 +146,7 @@ class MutantResult(PlainRecord, HasPage):
 
     @property
     def score(self) -> float:
-        """Return noticed / (noticed + survived); NaN where there are none."""
+        """Return noticed / (noticed + survived); NaN without any."""
         decided = len(self.noticed) + len(self.survived)
         return len(self.noticed) / decided if decided else math.nan
 
@@ -162,12 +162,12 @@ class MutantResult(PlainRecord, HasPage):
 
     @property
     def not_told_apart(self) -> tuple[Judged, ...]:
-        """Return the mutants that give every row the reward of the original."""
+        """Return the mutants with the original's reward on every row."""
         return self._select("not told apart")
 
     @property
     def not_tried(self) -> tuple[Judged, ...]:
-        """Return the mutants that the budget did not reach; they do not count."""
+        """Return the mutants that were not tried; they do not count."""
         return self._select("not tried")
 
     def _select(self, verdict: Verdict) -> tuple[Judged, ...]:
@@ -175,8 +175,9 @@ class MutantResult(PlainRecord, HasPage):
 
     @property
     def verdict(self) -> str:
-        """Say the score in a sentence, which quotes no completion."""
-        caught, decided = len(self.noticed), len(self.noticed) + len(self.survived)
+        """State the score in a sentence, without quotes of completions."""
+        caught = len(self.noticed)
+        decided = caught + len(self.survived)
         if not decided:
             return "No mutation score: no mutant of this reward was tried."
         verb = "catches" if self.cases == 1 else "catch"
@@ -194,7 +195,7 @@ class MutantResult(PlainRecord, HasPage):
 
     @property
     def next_step(self) -> str:
-        """Say what to do about the survivors; "" where there are none."""
+        """Say what to do about the survivors; "" without any."""
         if not self.survived:
             return ""
         if self.missed:
@@ -211,7 +212,7 @@ class MutantResult(PlainRecord, HasPage):
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a mutant, with the number of cases that catch it and its case."""
+        """A row for each mutant, with the number of cases that catch it."""
         columns = ["outcome", *MUTANT_FIELDS, "noticed_by", "differs", "case"]
         records = [item.record() for item in self.judged]
         for record in records:
@@ -230,7 +231,7 @@ class MutantResult(PlainRecord, HasPage):
         return append_cases(path, self.proposed_cases)
 
     def page(self) -> Page:
-        """Show the verdict, what to do next, the survivors, and what does not count."""
+        """Return the page: verdict, next step, survivors, and uncounted mutants."""
         if self.stopped:
             return Page(self.verdict, [self._why_stopped()])
         blocks: list[Block] = []
@@ -239,7 +240,8 @@ class MutantResult(PlainRecord, HasPage):
             if self.proposed_cases and not self.missed:
                 how = ": result.write_cases(path)"
             blocks.append(f"Next: {self.next_step}{how}")
-        first, others = self.survived[:MOST_SURVIVORS], self.survived[MOST_SURVIVORS:]
+        first = self.survived[:MOST_SURVIVORS]
+        others = self.survived[MOST_SURVIVORS:]
         blocks += [item.point(self.rollouts) for item in first]
         blocks.append(
             Table(
@@ -280,7 +282,7 @@ class MutantResult(PlainRecord, HasPage):
         return UserText(f"{why} ({self.cause})", instead=redacted)
 
     def _not_counted(self) -> list[Block]:
-        """List the mutants that do not count, and what was left out."""
+        """Return lines on mutants that do not count, and on parts left out."""
         blocks: list[Block] = []
         if self.not_told_apart:
             rows = "the cases"

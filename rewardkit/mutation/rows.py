@@ -1,6 +1,6 @@
-"""What mutants are tried on: rows and their scores, each call made once.
+"""Score the rows on which mutants are tried, and propose missing cases.
 
-A row on which a mutant differs most becomes a missing case.
+Each call is made once. The row on which a mutant differs most becomes a proposed case.
 """
 
 from __future__ import annotations
@@ -34,27 +34,28 @@ from rewardkit.scoring.reuse import content_of
 from rewardkit.workers.pool import Workers
 
 LEAST_SECONDS = 2.0
-"""Least seconds for a call of changed code without a time limit: it may loop."""
+"""Least limit for a call of changed code, which may loop, without a `timeout`."""
 
 SLOWEST_MULTIPLE = 3.0
-"""Times the original's slowest call that changed code may take then. Our choice."""
+"""Limit for changed code as a multiple of the original's slowest call. Our choice."""
 
 
 class Hangs(Exception):
-    """Changed code took longer than it may."""
+    """Changed code exceeded its time limit."""
 
 
 class BudgetOver(Exception):
-    """There is no time left for new calls."""
+    """The budget is used up."""
 
 
 class Memory(TimeLimit):
-    """A time limit that remembers what functions gave for which arguments.
+    """A time limit that caches the results of functions by their arguments.
 
-    Functions of the original reward run under `timeout`, as in `check`. Other code of
-    users runs in worker processes under that time; without it for 2 s, or three times
-    the slowest call of the original. After `budget` seconds new calls are BudgetOver; a
-    call of the original that runs in this process is waited for.
+    Functions of the original reward have the limit `timeout`, as in `check`. Changed
+    code runs in worker processes with the same limit; without a `timeout` it is 2 s, or
+    three times the original's slowest call if that is longer. After `budget` seconds
+    new calls raise BudgetOver; a running call of the original in this process is not
+    stopped.
     """
 
     def __init__(
@@ -68,10 +69,11 @@ class Memory(TimeLimit):
         self._timeout = timeout
         self._originals = {id(function): function for function in originals}
         self._answers: dict[Any, dict[Any, Any]] = {}
-        self._alive: list[Any] = []  # what is known by its id must keep its place
+        self._alive: list[Any] = []  # keeps objects alive whose ids are keys
         self._slowest = 0.0
         self._was_late = False
-        self._budget, self._ends = budget, time.monotonic() + budget
+        self._budget = budget
+        self._ends = time.monotonic() + budget
 
     @property
     def seconds_left(self) -> float:
@@ -80,15 +82,15 @@ class Memory(TimeLimit):
 
     @staticmethod
     def needed(function: Callable[..., Any]) -> bool:
-        """Return True: every call is remembered."""
+        """Return True, so that every call is cached."""
         return True
 
     def run(self, calls: Calls) -> list[Any]:
-        """Return what each call gives; only new arguments are called for.
+        """Return the result of each call, from the cache if possible.
 
         Raises:
             Hangs: Changed code took too long where the original did not.
-            BudgetOver: There is no time left for new calls.
+            BudgetOver: The budget is used up.
         """
         answers = self._answers.setdefault((id(calls.function), calls.settle), {})
         rows = list(zip(*calls.positional, *calls.keywords.values(), strict=True))
@@ -109,7 +111,7 @@ class Memory(TimeLimit):
             size = concurrency(calls.function)
         elif runs_here and is_users:
             size = 1
-        for start in range(0, len(places), size):  # the clock is read before each
+        for start in range(0, len(places), size):  # the budget is checked before each
             batch = places[start : start + size]
             positional, keywords, count = calls.columns(batch)
             part = replace(
@@ -132,7 +134,7 @@ class Memory(TimeLimit):
             raise BudgetOver(f"the budget of {self._budget:g} s was over")
 
     def _run_elsewhere(self, calls: Calls, is_original: bool) -> list[Any]:
-        """Run calls in worker processes; after a late call of changed code no more."""
+        """Run calls in worker processes; stop after a late call of changed code."""
         limit = max(LEAST_SECONDS, SLOWEST_MULTIPLE * self._slowest)
         self.seconds = self._timeout or limit
         self._workers.seconds = max(0.01, min(self.seconds, self.seconds_left))
@@ -155,15 +157,15 @@ def outcomes_of(reward: Reward, columns: Columns, memory: Memory) -> Outcomes:
     """Score rows as `check` does, before any transform.
 
     Raises:
-        Hangs: See `Memory`.
-        BudgetOver: See `Memory`.
+        Hangs: See `Memory.run`.
+        BudgetOver: See `Memory.run`.
         CannotLimit: Changed code cannot be sent to a worker process.
     """
     return evaluate(bind(reward, columns), columns, limit=memory)
 
 
 def find_late(outcomes: Outcomes) -> NDArray[np.bool_]:
-    """Mark rows on which a call was ended, (rows,): a mutant may get further there."""
+    """Return a mask (rows,) of rows with a call that exceeded its time."""
     is_late = np.zeros(len(outcomes.rewards), dtype=bool)
     for outcome in outcomes.components.values():
         for row, reason in outcome.reasons.items():
@@ -172,50 +174,51 @@ def find_late(outcomes: Outcomes) -> NDArray[np.bool_]:
 
 
 def distances(original: Outcomes, other: Outcomes) -> Floats:
-    """Measure how far two rewards are apart in each row, (rows,).
+    """Return the distances of two rewards by row, (rows,).
 
-    Infinite where one is judged and the other is not; 0 where a call of the original
-    was ended.
+    Infinite if only one of them is judged; 0 if a call of the original exceeded its
+    time.
     """
-    unjudged, other_unjudged = np.isnan(original.rewards), np.isnan(other.rewards)
+    is_unjudged = np.isnan(original.rewards)
+    is_other_unjudged = np.isnan(other.rewards)
     away: Floats = np.abs(original.rewards - other.rewards)
-    away[unjudged & other_unjudged] = 0.0
-    away[unjudged ^ other_unjudged] = np.inf
+    away[is_unjudged & is_other_unjudged] = 0.0
+    away[is_unjudged ^ is_other_unjudged] = np.inf
     away[find_late(original)] = 0.0
-    return np.round(away, 9)  # the same sum in another order is no difference
+    return np.round(away, 9)  # another order of summation is no difference
 
 
 # --- rows and the cases that are missing
 
 CLEAR_DIFFERENCE = 2 * TOLERANCE
-"""Rewards further apart than this differ in a case with the usual tolerance."""
+"""Least difference that a case with the default tolerance is certain to notice."""
 
 MOST_DIFFERENCES = 3
-"""Rows that are listed for a survivor, the largest differences first."""
+"""Most rows listed for a survivor, largest differences first."""
 
 FIRST_CASE_COLUMNS = ("completion", "messages", "ground_truth")
-"""Columns that stand first in a proposed case."""
+"""The first columns of a proposed case."""
 
 ALWAYS_PROPOSED = ("completion", "ground_truth")
-"""Columns that a proposed case has whether or not the reward asks for them."""
+"""Columns of a proposed case even if the reward does not ask for them."""
 
 FIRST_ROLLOUTS = 8
-"""Rollouts that are scored first. They show how long one takes, and whether a reward
-that takes whole rows needs all their columns. Our choice."""
+"""Rollouts scored first, to measure the time of one, and whether a reward that takes
+whole rows needs all columns. Our choice."""
 
 SHARE_FOR_ROLLOUTS = 0.3
-"""Share of the remaining budget that the reward may take on rollouts. Our choice."""
+"""Share of the remaining budget for scoring rollouts with the original. Our choice."""
 
 MOST_FAILING = 0.5
-"""Share of failing cases above which none are proposed: they would state what a faulty
-reward gives."""
+"""Share of failing cases above which no case is proposed: the reward is faulty, and so
+would be their expectations."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrialRows:
-    """Rollouts, then cases, with what the reward gives for them.
+    """Rollouts, then cases, with the original's outcomes.
 
-    `labels` are the id of a rollout, or the name of a case, beside None. `allowed`
+    `labels` are (rollout_id, None) for a rollout and (None, name) for a case. `allowed`
     marks the rows that may become proposed cases.
     """
 
@@ -234,12 +237,12 @@ class TrialRows:
         return text if isinstance(text, str) else ""
 
     def ordered(self, away: Floats) -> list[int]:
-        """List the rows that tell a mutant apart: largest difference, then shortest."""
+        """Return rows with a difference, the largest, then the shortest text first."""
         rows = np.flatnonzero(away).tolist()
         return sorted(rows, key=lambda row: (-away[row], len(self.completion(row))))
 
     def difference(self, row: int, mutant: Outcomes) -> Difference:
-        """Compare the rewards of a row."""
+        """Return the difference of a mutant on a row."""
         rewards = float(self.original.rewards[row]), float(mutant.rewards[row])
         return Difference(*self.labels[row], *rewards, self.completion(row))
 
@@ -247,41 +250,43 @@ class TrialRows:
 def make_rows(
     reward: Reward,
     cases: Sequence[Case],
-    of_cases: Outcomes,
+    case_outcomes: Outcomes,
     failing: set[int],
     rollouts: Rollouts | None,
     order: Sequence[int],
     memory: Memory,
 ) -> TrialRows:
-    """Score as many rollouts as time allows, and the cases, as rows in that order.
+    """Score as many rollouts as time allows; return these rows and those of the cases.
 
-    Keep the cases alone where the budget ends. Rows that are `allowed` may become
-    proposed cases: not those that fail or raise, and none where over half the cases
-    fail or a column cannot stand in a case.
+    If the budget ends meanwhile, return only the cases. Rows that fail or raise cannot
+    become proposed cases; no row can if over half of the cases fail, or a column must
+    not be in a case.
 
     Args:
         reward: The original reward.
-        cases: The cases, whose rows it gives `of_cases`.
-        of_cases: What the reward gives for each of their completions.
-        failing: Rows of them whose case fails already.
+        cases: The cases.
+        case_outcomes: The original's outcomes for the rows of the cases.
+        failing: Rows of cases that fail already.
         rollouts: The user's rollouts, if any.
         order: Positions of the rollouts, in the order in which to try them.
-        memory: Holds the budget and the calls made so far.
+        memory: The budget, and the cache of calls.
     """
     ids, logged = _rollouts_in_time(reward, rollouts, order, memory)
-    from_cases = columns_of(cases)
+    case_columns = columns_of(cases)
     names = []
     for case in cases:
         names += [case.name] * len(case.rows)
     blank = [None] * len(names)
     columns: dict[str, list[Any]] = {}
-    for name in logged or from_cases:
+    for name in logged or case_columns:
         if name in reward.needs or _can_be_in_case(name):
-            columns[name] = [*logged.get(name, ()), *from_cases.get(name, blank)]
+            columns[name] = [*logged.get(name, ()), *case_columns.get(name, blank)]
     try:
         original = outcomes_of(reward, columns, memory)
     except BudgetOver:
-        ids, columns, original = [], from_cases, of_cases
+        ids = []
+        columns = case_columns
+        original = case_outcomes
     allowed = np.ones(len(ids) + len(names), dtype=bool)
     allowed[[len(ids) + row for row in failing]] = False
     for outcome in original.components.values():
@@ -298,10 +303,11 @@ def make_rows(
 def _rollouts_in_time(
     reward: Reward, rollouts: Rollouts | None, order: Sequence[int], memory: Memory
 ) -> tuple[list[Any], dict[str, list[Any]]]:
-    """Return ids and columns of the rollouts there is time for.
+    """Return ids and columns of the rollouts for which the time suffices.
 
-    They are the columns that the reward asks for. A reward that takes whole rows, as
-    functions of trainers do, gets all columns if the first rows need them.
+    The columns are those that the reward asks for. A reward that takes whole rows, as
+    trainers' functions do, gets all columns if its rewards on the first rows change
+    without them.
     """
     if rollouts is None or not order:
         return [], {}
@@ -329,7 +335,7 @@ def _select(columns: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
 
 
 def _can_be_in_case(name: str) -> bool:
-    """Whether a column can stand in a case, where some names are expectations."""
+    """Return whether a case can have this column; some names are expectations."""
     if name in OWN_KEYS or name.startswith(LOGGED):
         return False
     try:
@@ -342,14 +348,14 @@ def _can_be_in_case(name: str) -> bool:
 def propose_cases(
     rows: TrialRows, judged: Sequence[Judged], away: Mapping[int, Floats]
 ) -> tuple[list[Judged], list[dict[str, Any]]]:
-    """Propose a case for each survivor: the row on which it differs most.
+    """Propose a case for each survivor, from the row on which it differs most.
 
-    Survivors with the same row share a case. A case expects what the reward gives now.
+    Survivors with the same row share a case. A case expects the current reward.
 
     Args:
-        rows: Rows to make cases of.
+        rows: The rows.
         judged: All mutants.
-        away: Place of a survivor -> how far each row is from the reward, (rows,).
+        away: Index of a survivor -> its distances by row, (rows,).
 
     Returns:
         The mutants, each survivor with its case, and the cases.
@@ -359,7 +365,8 @@ def propose_cases(
         apart = rows.ordered(np.where(rows.allowed, far, 0.0))
         if apart:
             survivors[apart[0]].append(place)
-    with_cases, cases = list(judged), []
+    with_cases = list(judged)
+    cases = []
     for row, places in survivors.items():
         sentences = [judged[at].mutant.sentence.rstrip(".") for at in places]
         nearest = min(float(away[at][row]) for at in places)
@@ -377,7 +384,7 @@ def propose_cases(
 
 
 def _columns_of(rows: TrialRows, row: int) -> dict[str, Any]:
-    """Return the columns of a row as a case has them."""
+    """Return the columns of a row, in the order of a case."""
     names = dict.fromkeys([*FIRST_CASE_COLUMNS, *rows.columns])
     values = {name: rows.columns[name][row] for name in names if name in rows.columns}
     if "messages" in values:
@@ -387,7 +394,7 @@ def _columns_of(rows: TrialRows, row: int) -> dict[str, Any]:
 
 
 def _expectation(reward: float, nearest: float) -> dict[str, Any]:
-    """Expect a reward, with a tolerance of its own where a mutant comes near it."""
+    """Return the expectation of a reward, with a tolerance if a mutant is near it."""
     expected = "unscored" if np.isnan(reward) else round(reward, 9)
     if nearest > CLEAR_DIFFERENCE:
         return {"reward": expected}

@@ -210,7 +210,8 @@ def read_inputs(
     logged = load_source(rollouts, **options)
     scores = None
     if isinstance(logged, Scores):
-        scores, logged = logged, logged.rollouts
+        scores = logged
+        logged = logged.rollouts
     rewards = {}
     for name in names:
         if scores is not None and name == LOGGED_REWARD:

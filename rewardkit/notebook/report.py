@@ -168,7 +168,8 @@ def _check_names(by: Sequence[str] | None, *, redact: bool) -> None:
 
 def _try(inputs: NotebookInputs, timeout: float | None, **settings: Any) -> None:
     """Score and diagnose a few rollouts, so that wrong input fails early."""
-    first = inputs.rollouts.select(range(min(TRIAL_ROWS, len(inputs.rollouts))))
+    count = min(TRIAL_ROWS, len(inputs.rollouts))
+    first = inputs.rollouts.select(range(count))
     for name, reward in inputs.rewards.items():
         if inputs.scores is None or name != LOGGED_REWARD:
             diagnose(score(reward, first, timeout=timeout), **settings)

@@ -155,7 +155,8 @@ def _export_cells(exporter: HTMLExporter, cells: list[Any], metadata: Any) -> An
 
 
 def _has_content(cell: Any) -> bool:
-    return bool(cell.outputs if cell.cell_type == "code" else cell.source.strip())
+    content = cell.outputs if cell.cell_type == "code" else cell.source.strip()
+    return bool(content)
 
 
 def _is_failed(cell: Any) -> bool:

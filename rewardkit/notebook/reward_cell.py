@@ -338,7 +338,8 @@ def _try(
         if _has_late_calls(scores):
             notes.append("contract and cases are not tried, as calls take too long")
         else:
-            first = rollouts.select(range(min(ROWS_FOR_CONTRACT, len(rollouts))))
+            count = min(ROWS_FOR_CONTRACT, len(rollouts))
+            first = rollouts.select(range(count))
             options: Record = {"timeout": limit, "budget": CONTRACT_SECONDS}
             contract = probe(reward, first, only="contract", search=0, **options)
             if cases:

@@ -44,9 +44,12 @@ SHOWN_SHARE = 0.005
 """Least share of full marks that a tile reports for a wrong answer. Our choice: less
 is shown as 0 %."""
 BROKEN = "broken contract"
-CASES, SIGNAL, HOLES = "Right on cases", "Learnable signal", "Holes and losses"
+CASES = "Right on cases"
+SIGNAL = "Learnable signal"
+HOLES = "Holes and losses"
 RUN = "The run"
-CONTRACT, TRAINED = "Contract", "Trained on it"
+CONTRACT = "Contract"
+TRAINED = "Trained on it"
 
 
 @dataclass(frozen=True)

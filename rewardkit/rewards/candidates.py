@@ -295,7 +295,8 @@ def _likely(
         likely = _unused(likely, values)
     if len(likely) == 1:
         return likely
-    logged_lists, weighted_lists = [], []
+    logged_lists = []
+    weighted_lists = []
     for name, functions in lists.items():
         if set(functions.labels) <= set(logged):
             logged_lists.append(name)

@@ -82,36 +82,12 @@ class Call:
                 "a function that names "
                 "them"
             ) from None
-        columns = dict(columns or {})
         named = {
             p.name: p
             for p in parameters
             if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         }
-        for name in columns:
-            if name not in named:
-                raise RewardError(
-                    f"{owner}: columns= names the parameter {name!r}; the "
-                    f"function has {list(named)}{did_you_mean(name, named)}"
-                )
-        positional: list[str] = []
-        keywords: dict[str, str] = {}
-        for place, (name, p) in enumerate(named.items()):
-            if p.default is not p.empty and name not in columns:
-                continue
-            default = p.annotation if isinstance(p.annotation, ColumnName) else name
-            column = columns.get(name, default)
-            if p.kind is not p.KEYWORD_ONLY and place == len(positional):
-                positional.append(column)
-            elif p.kind is p.POSITIONAL_ONLY:
-                raise RewardError(
-                    f"{owner}: the positional parameter {name!r} comes after one "
-                    "that is not filled; "
-                    "name that in columns="
-                )
-            else:
-                keywords[name] = column
-        return cls(function, tuple(positional), keywords, owner)
+        return cls(function, *_fill_parameters(named, columns or {}, owner), owner)
 
     @property
     def asks_for(self) -> tuple[str, ...]:
@@ -138,6 +114,35 @@ class Call:
     def has_user_code(self) -> bool:
         """Whether the function is, or contains, code that is not rewardkit's."""
         return bool(user_code(self.function))
+
+
+def _fill_parameters(
+    parameters: Mapping[str, inspect.Parameter], columns: Mapping[str, str], owner: str
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the columns of positional parameters, and of keywords by name."""
+    for name in columns:
+        if name not in parameters:
+            raise RewardError(
+                f"{owner}: columns= names the parameter {name!r}; the "
+                f"function has {list(parameters)}{did_you_mean(name, parameters)}"
+            )
+    positional: list[str] = []
+    keywords: dict[str, str] = {}
+    for place, (name, p) in enumerate(parameters.items()):
+        if p.default is not p.empty and name not in columns:
+            continue
+        default = p.annotation if isinstance(p.annotation, ColumnName) else name
+        column = columns.get(name, default)
+        if p.kind is not p.KEYWORD_ONLY and place == len(positional):
+            positional.append(column)
+        elif p.kind is p.POSITIONAL_ONLY:
+            raise RewardError(
+                f"{owner}: the positional parameter {name!r} comes after one that is "
+                "not filled; name that in columns="
+            )
+        else:
+            keywords[name] = column
+    return tuple(positional), keywords
 
 
 def is_async(function: Any) -> bool:

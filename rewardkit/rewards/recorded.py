@@ -86,13 +86,12 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
     columns = dict(logged.components)
     component_weights = dict(logged.weights)
     for name, weight in (weights or {}).items():
-        if name in logged.components:
-            component_weights[name] = weight
-            continue
-        _check_number_column(rollouts, name)
-        # a component cannot have the name of the column that it asks for
-        component_name = f"logged_{identifier(name)}"
-        columns[component_name] = name
+        component_name = name
+        if name not in logged.components:
+            _check_number_column(rollouts, name)
+            # a component cannot have the name of the column that it asks for
+            component_name = f"logged_{identifier(name)}"
+            columns[component_name] = name
         component_weights[component_name] = weight
     if not columns:
         raise RewardError(
@@ -301,6 +300,9 @@ def _component_from_record(record: Mapping[str, Any]) -> Component:
         low, high = record["range"]
         limits = (float(low), float(high))
     kind = record["kind"]
+    is_batch: Any = kind == "batch"
+    if kind == "batch by group":
+        is_batch = "group"
     return Component(
         record["name"],
         Recorded(record["function"], tuple(record["asks_for"])),
@@ -309,7 +311,7 @@ def _component_from_record(record: Mapping[str, Any]) -> Component:
         gate=_gate_from_text(record["gate"]),
         columns=record["columns"],
         range=limits,
-        batch="group" if kind == "batch by group" else kind == "batch",
+        batch=is_batch,
         group=kind == "group",
         primary=record["primary"],
         expects_partial=record.get("expects_partial", False),

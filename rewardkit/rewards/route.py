@@ -245,9 +245,10 @@ def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:
             "load the reward itself"
         )
     reward.check_columns(list(columns))
-    count = len(next(iter(columns.values()), ())) if rows is None else rows
-    parts = tuple(reward.parts(columns, count))
-    return Plan(reward, count, parts, steps_of(reward, columns.get("step")))
+    if rows is None:
+        rows = len(next(iter(columns.values()), ()))
+    parts = tuple(reward.parts(columns, rows))
+    return Plan(reward, rows, parts, steps_of(reward, columns.get("step")))
 
 
 def steps_of(reward: Reward, values: Sequence[Any] | None) -> Floats | None:

@@ -249,7 +249,8 @@ class StartingTask:
 
         Its code, and the share of rows in which it does; None if no way finds any.
         """
-        best, most = "", 0.0
+        best = ""
+        most = 0.0
         for extraction in self.extractions:
             share = float(np.mean((extraction.scores == 1) & ~self.is_right))
             if share > most:
@@ -357,11 +358,15 @@ def find_task(name: str, rollouts: Rollouts) -> StartingTask:
                 ways = measure_extractors(rows, prompts, other)
                 best = max(ways, key=verdict.agreement)
                 if verdict.agreement(best) >= USUAL_AGREEMENT:
-                    truth, extractions, chosen = other, ways, best
+                    truth = other
+                    extractions = ways
+                    chosen = best
                     break
     repetition = measure.repetition()
     repeated = [repetition(row["completion"]) or 0.0 for row in rows]
     looping = sum(share > REPEATED_SHARE for share in repeated) / len(rows)
+    if looping < LOOPING_SHARE:
+        looping = 0.0
     return StartingTask(
         name,
         tuple(rows),
@@ -370,7 +375,7 @@ def find_task(name: str, rollouts: Rollouts) -> StartingTask:
         tuple(extractions),
         chosen,
         find_form(chosen, rows, prompts, truth),
-        looping if looping >= LOOPING_SHARE else 0.0,
+        looping,
         verdict,
     )
 

@@ -1,1 +1,1 @@
-"""Suspects: completions of a log that look as if they were paid for an exploit."""
+"""Find suspects: completions that may be paid for an exploit."""

@@ -1,10 +1,10 @@
-"""Filters: which completions are suspected, by their form, a pattern or a predicate.
+"""Select suspected completions by their form, a pattern or a predicate.
 
-The form of a completion is what stands where, not which words or answer. It is read as
-signs: tags, fences, LaTeX commands and punctuation are themselves, a number is
-‹number›, a lone capital letter (an option) ‹letter›, words in a row are one ‹words›,
-and what comes three times or more in a row is one sign, `…` and what is repeated. The
-form is the set of its signs, of pairs of neighbours, and of what stands between two
+The form of a completion is its structure, independent of words and answer. It is read
+as a sequence of signs. Tags, fences, LaTeX commands and punctuation are kept. A number
+becomes ‹number›, a single capital letter (an option) ‹letter›, consecutive words one
+‹words›. A part that occurs at least three times in a row becomes `…` and the part. The
+form is a set of features: the signs, pairs of neighbours, and the content between two
 tags, lines or fences.
 """
 
@@ -36,30 +36,27 @@ from rewardkit.scoring.deadlines import answers_of, time_limit
 from rewardkit.scoring.scores import Scores
 
 PATTERN_SECONDS = 1.0
-"""Time for a pattern in one completion, as in `rk.extract.pattern`."""
+"""Seconds for a pattern on one completion, as in `rk.extract.pattern`."""
 LEAST_LIKENESS = 0.48
-"""Likeness from which a completion is like another one.
-
-Our choice: planted copies are above it.
-"""
+"""Least likeness of a suspect. Our choice: planted copies are above it."""
 LEAST_WEIGHED_SHARE = 1 / 30
-"""Share of the completions below which a rarer feature weighs no more. Our choice."""
+"""Share of completions below which rarer features get no higher weight. Our choice."""
 LONG_PLACE = 8
-"""Signs between two tags from which only counts that it is long. Our choice."""
+"""Signs between two tags above which the content is only "long". Our choice."""
 LONGEST_READ = 4_000
-"""Characters of a completion that are read, half from either end. Our choice."""
+"""Characters read of a completion, half from each end. Our choice."""
 MOST_TRAITS = 3
-"""Traits that are reported. Our choice."""
+"""Most traits to report. Our choice."""
 LEAST_RARE_SHARE = 0.2
-"""Share of the completions below which a trait is rare. Our choice."""
+"""Share of completions below which a trait is rare. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
 class Suspects:
-    """The completions that a filter takes: a mask (rows,), and what they do in words.
+    """The completions that a filter selects: a mask (rows,), and a description.
 
-    Of those like another one the `likeness` (rows,) and its `traits`; of a pattern the
-    `spans` by rollout_id. `notes` say what to be careful with.
+    A filter by form also has the `likeness` (rows,) and the `traits` of the form; a
+    filter by pattern has the `spans` by rollout_id. `notes` are caveats.
     """
 
     mask: Mask
@@ -108,8 +105,8 @@ def filter_by_form(scores: Scores, like: Hashable, alike: float | None) -> Suspe
 
     Args:
         scores: The scored completions.
-        like: Its rollout_id, which may be given as text.
-        alike: The least likeness, above 0 and up to 1; None for the usual one.
+        like: Its rollout_id, or the text of it.
+        alike: The least likeness, above 0 and up to 1; None for `LEAST_LIKENESS`.
     """
     least = LEAST_LIKENESS if alike is None else alike
     if not is_number(least) or not 0 < least <= 1:
@@ -198,11 +195,11 @@ def filter_by_predicate(
 ) -> Suspects:
     """Return the completions for which a predicate is true.
 
-    It asks by parameter name for rollout columns, then for fields, scores of components
-    (None where missing) and ``reward``.
+    Its parameters name rollout columns, fields, scores of components (None if missing)
+    or ``reward``; a rollout column comes first.
 
     Raises:
-        InputError: It asks for another name, fails, or answers with no bool.
+        InputError: It asks for another name, fails, or returns no bool.
     """
     call = Call.of(predicate, "the predicate")
     columns = {}
@@ -244,9 +241,9 @@ def filter_by_predicate(
 
 
 def _policy_texts(scores: Scores) -> list[str]:
-    """Return what the policy wrote in each row.
+    """Return the text by the policy in each row.
 
-    Of a transcript its turns with their calls, else the completion.
+    In a transcript it is all assistant turns with tool calls, else the completion.
     """
     texts = column_values(scores.table["completion"])
     if "messages" not in scores.table:
@@ -273,10 +270,11 @@ _SIGN_PATTERN = re.compile(
     re.VERBOSE,
 )
 _TAG_EDGE = re.compile(r"(<[A-Za-z][\w-]{0,30}+[^<>\n]{0,60}+>)\s++|(?<!\s)\s++(?=</)")
-_REPEATED = engine.compile(r"(?<!\S)((?:\S+ ){1,8}?)\1{2,}")  # re gives no group here
+_REPEATED = engine.compile(r"(?<!\S)((?:\S+ ){1,8}?)\1{2,}")  # re finds no group here
 _NO_BREAK = "\u00a0"
 _ELLIPSIS = "\u2026"
-_WORDS_SIGN, _NEWLINE_SIGN = "\u2039words\u203a", "\u2039newline\u203a"
+_WORDS_SIGN = "\u2039words\u203a"
+_NEWLINE_SIGN = "\u2039newline\u203a"
 _SIGNS_BY_KIND = {
     "number": "\u2039number\u203a",
     "letter": "\u2039letter\u203a",
@@ -289,16 +287,16 @@ _SIGNS_BY_KIND = {
 def measure_likeness(
     completion: str, others: Sequence[str]
 ) -> tuple[Floats, list[tuple[str, float]]]:
-    """Measure how much each of `others`, `completion` among them, is like it.
+    """Measure the likeness of `others`, which include `completion`, to it.
 
-    The likeness is the share of its features that another one has, each weighted by how
-    rare it is: the third power of the log of one over the share of completions that
-    have it. Features that it alone has count once in all. So what all have makes no
-    likeness, and a rare form does, whatever its answer.
+    The likeness is the weighted share of the completion's features that another one
+    has. The weight of a feature is log(1 / share) cubed, with the share of completions
+    that have it. All features unique to `completion` together count as one. Common
+    features therefore add no likeness, and a rare form does, whatever the answer.
 
     Returns:
-        The likeness of each of `others`, from 0 to 1, and the rarest features of
-        `completion`, each with the share of `others` that have it, where that is below
+        The likeness of each of `others`, from 0 to 1; and the rarest features of
+        `completion`, each with the share of `others` that have it, if that is below
         `LEAST_RARE_SHARE`.
 
     >>> plain = [f"<think>{n} + 1.</think><answer>{n + 1}</answer>" for n in range(30)]
@@ -307,25 +305,27 @@ def measure_likeness(
     >>> (likeness >= LEAST_LIKENESS).nonzero()[0]
     array([30, 31, 32])
     """
-    features, total = read_form(completion), len(others)
+    features = read_form(completion)
+    total = len(others)
     shared = {text: features & read_form(text) for text in dict.fromkeys(others)}
     counts: Counter[str] = Counter()
     for text in others:
         counts.update(shared[text])
     weights = {}
-    weight_alone, weights_shared = 0.0, []
+    unique_weight = 0.0
+    shared_weights = []
     for name in features:
         rows = max(counts[name], total * LEAST_WEIGHED_SHARE, 1)
         weights[name] = math.log((total + 1) / rows) ** 3
         if counts[name] > 1:
-            weights_shared.append(weights[name])
+            shared_weights.append(weights[name])
         else:
-            weight_alone = weights[name]
-    weight = math.fsum([weight_alone, *weights_shared])
+            unique_weight = weights[name]
+    total_weight = math.fsum([unique_weight, *shared_weights])
     likeness = {}
     for text, names in shared.items():
-        weight_here = math.fsum(weights[name] for name in names)
-        likeness[text] = min(1.0, weight_here / weight)
+        text_weight = math.fsum(weights[name] for name in names)
+        likeness[text] = min(1.0, text_weight / total_weight)
     traits = []
     rarest = sorted(features, key=lambda name: (counts[name], len(name), name))
     for name in rarest[:MOST_TRAITS]:
@@ -336,7 +336,7 @@ def measure_likeness(
 
 
 def read_form(completion: str) -> frozenset[str]:
-    """Read the features of a completion's form.
+    """Return the features of a completion's form.
 
     >>> max(read_form("<answer>4 or 5</answer>"), key=len)
     'between <answer> and </answer>: ‹number› ‹words› ‹number›'
@@ -355,7 +355,7 @@ def _as_one_sign(match: engine.Match[str]) -> str:
 
 
 def _read_signs(text: str) -> list[str]:
-    """Read the signs of a text; a line break at the inner side of a tag is none."""
+    """Return the signs of a text, without line breaks at the inner side of tags."""
     signs = ["^"]
     for match in _SIGN_PATTERN.finditer(_TAG_EDGE.sub(r"\1", text.strip())):
         kind = str(match.lastgroup)
@@ -368,7 +368,7 @@ def _read_signs(text: str) -> list[str]:
 
 
 def _read_places(signs: Sequence[str]) -> Iterator[str]:
-    """Yield what stands between two tags, fences, line breaks or ends."""
+    """Yield a feature for the content between tags, fences, line breaks and ends."""
     start = signs[0]
     between = []
     for sign in signs[1:]:

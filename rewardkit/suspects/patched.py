@@ -1,7 +1,7 @@
-"""Patched: what another reward gives suspects and right completions.
+"""Measure what a patched reward gives suspects and right completions.
 
-What is right comes from the label, else from the ground truth, full marks of the
-component that is the task, or the advantage.
+Right completions are known by the label, else by the ground truth, full marks of the
+task component, or the advantage.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores
 
 LARGEST_FALL = 0.1
-"""A completion loses that beats a share of the wrong ones smaller by more than this.
+"""Largest fall, in the share of wrong completions beaten, of one that does not lose.
 
-Our choice. Ranks do not change with the scale of a reward, nor with a bonus for others
-that are right.
+Our choice. Such ranks do not depend on the scale of a reward, or on a bonus for other
+right completions.
 """
 LONGEST_REASON = 120
 """Characters of a reason in a sentence. Our choice."""
@@ -43,21 +43,25 @@ LONGEST_KEPT_COMPLETION = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Patched:
-    """What another reward gives the same completions.
+    """The effect of a patched reward on the completions of a log.
 
-    Of the `rows` that both have, `judged` got a reward from it; `why_not` is the
-    commonest reason against one.
+    `rows` counts the completions with both rewards in the table, `judged` those that
+    got a reward from the patched one, and `why_not` is the most frequent reason for the
+    others.
 
-    Of the `suspects` among them `earned` had a positive advantage, `earn`
-    still have one, and `earn_right` of these are right; `rewards` are their mean
-    rewards before and after. Of the others `right` are right, as `right_by` says; in
-    `lost` are those of them that lose, with both rewards and advantages, first the
-    `pushed_down`, whose advantage is positive no more. `right_suspects` and
-    `lost_suspects` are the same of suspects: none where only the reward itself says
-    what is right.
+    `suspects` counts suspects: `earned` of them had a positive advantage, `earn` still
+    have one, and `earn_right` of the latter are right. `rewards` are their mean rewards
+    before and after.
 
-    A completion loses that is not judged any more, is pushed down, or beats fewer of
-    the wrong completions (by `LARGEST_FALL` of them). `changes` is all that changed.
+    `right` counts right completions among the others, as defined by `right_by`. `lost`
+    is a table of those that lose, with both rewards and advantages. The `pushed_down`,
+    whose advantage is no longer positive, come first. `right_suspects` and
+    `lost_suspects` are the same for suspects; they are empty if only the reward itself
+    says what is right.
+
+    A completion loses if it is no longer judged, is pushed down, or beats a share of
+    the wrong completions that is smaller by more than `LARGEST_FALL`. `changes` has all
+    changes.
     """
 
     reward: str
@@ -79,7 +83,7 @@ class Patched:
 
     @property
     def sentences(self) -> list[str]:
-        """Return what it was not tried on and does not judge, and whom it changes."""
+        """Return sentences on unjudged completions, suspects and losses."""
         sentences = []
         name = repr(self.reward)
         unjudged = self.rows - self.judged
@@ -111,7 +115,7 @@ class Patched:
 
     @property
     def faults(self) -> list[str]:
-        """Return what is still wrong with the patched reward, a phrase each."""
+        """Return the remaining faults of the patched reward, one phrase each."""
         faults = []
         if unjudged := self.rows - self.judged:
             faults.append(f"{counted(unjudged, 'completion')} without a reward")
@@ -136,7 +140,7 @@ class Patched:
         )
 
     def record(self) -> dict[str, Any]:
-        """Return the figures as plain data, without the record of all changes."""
+        """Return the figures as plain data, without `changes`."""
         plain = {
             **vars(self),
             "lost": to_records(self.lost),
@@ -155,15 +159,15 @@ def measure_patch(
     *,
     seed: int = 0,
 ) -> Patched:
-    """Measure what a patched reward does to suspects and to right completions.
+    """Measure the effect of a patched reward on suspects and right completions.
 
     Args:
         scores: The scores before.
         views: Their views.
         patched: The scores after; rows are matched by `rollout_id`.
-        suspects: Which rows of the scores before are suspected.
-        right: Which of these are right.
-        seed: Of the bootstrap.
+        suspects: Which rows of the scores before are suspects, (rows,).
+        right: Which of these rows are right.
+        seed: Seed of the bootstrap.
     """
     patched = only_finite(patched)
     matched = match_rows(scores, patched)
@@ -176,10 +180,14 @@ def measure_patch(
     )
     before, after = changes.both("reward")
     advantages_before, advantages_after = changes.both("advantage")
-    earned, earns = advantages_before > ROUNDING, advantages_after > ROUNDING
-    is_pushed_down, is_judged = earned & ~earns, ~np.isnan(after)
-    is_suspect, rightness = suspects[matched.a], right.values[matched.a]
-    is_right, is_wrong = rightness == 1, (rightness == 0) & is_judged
+    earned = advantages_before > ROUNDING
+    earns = advantages_after > ROUNDING
+    is_pushed_down = earned & ~earns
+    is_judged = ~np.isnan(after)
+    is_suspect = suspects[matched.a]
+    rightness = right.values[matched.a]
+    is_right = rightness == 1
+    is_wrong = (rightness == 0) & is_judged
     is_right_suspect = is_suspect & is_right & right.is_independent[matched.a]
     fall = _share_beaten(before, is_wrong) - _share_beaten(after, is_wrong)
     loses = ~np.isnan(before) & (~is_judged | is_pushed_down | (fall > LARGEST_FALL))
@@ -234,7 +242,7 @@ def _share_beaten(rewards: Floats, is_wrong: Mask) -> Floats:
 
 
 def _commonest_reason(scores: Scores, rows: NDArray[np.intp]) -> str:
-    """Return the commonest reason of these rows for having no reward."""
+    """Return the most frequent reason of these rows for a missing reward."""
     reasons: Counter[str] = Counter()
     for name in scores.reward.names:
         table = scores.table[[f"status/{name}", f"error/{name}"]].iloc[rows].dropna()
@@ -247,7 +255,7 @@ def _commonest_reason(scores: Scores, rows: NDArray[np.intp]) -> str:
 def rows_to_read(
     scores: Scores, rows: NDArray[np.intp], columns: Mapping[str, NDArray[Any]]
 ) -> pd.DataFrame:
-    """Return rollout_id, step if there is one, these columns and the completion."""
+    """Return a table of rollout_id, step if any, these columns, and the completion."""
     table = scores.table.iloc[rows]
     cells: dict[str, Any] = {}
     for name in ("rollout_id", "step"):
@@ -275,10 +283,10 @@ def to_records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Rightness:
-    """Which completions are right: `values` (rows,) 1, 0, or NaN where not known.
+    """Which completions are right: `values` (rows,) are 1, 0, or NaN if unknown.
 
-    `by` says by what. `is_independent` (rows,) says where it does not come from the
-    reward itself, so that a suspect can be right.
+    `by` is a phrase on the source. `is_independent` (rows,) is True if the source is
+    not the reward itself; only then a suspect can be right.
     """
 
     values: Floats
@@ -287,14 +295,14 @@ class Rightness:
 
 
 def read_label(rows: int, views: Sequence[View]) -> tuple[Floats | None, list[str]]:
-    """Read a label of all rows as 0 and 1, NaN where missing.
+    """Read the label of all rows as 0 and 1, NaN if missing.
 
-    A label that a component repeats is used, too: here it says what is right and
-    confirms nothing.
+    A label that a component repeats is also used: here it defines what is right, and
+    is not used as evidence.
 
     Returns:
-        The values, None without a label, or where the column is none (not of two
-        values, or no numbers); and what is wrong with it.
+        The values (rows,), None without a label or if the column is none (not two
+        values, or no numbers); and what is wrong with the column.
     """
     columns = []
     reasons: dict[str, None] = {}
@@ -312,9 +320,9 @@ def read_label(rows: int, views: Sequence[View]) -> tuple[Floats | None, list[st
 def join_views(
     rows: int, views: Sequence[View], columns: Sequence[Floats | None]
 ) -> Floats:
-    """Join a column of each view to one of all rows, NaN where a view has none.
+    """Join a column of each view into one of all rows, NaN if a view has none.
 
-    Rows that a route has no reward for are in no view.
+    Rows without a reward in a route are in no view.
     """
     values = np.full(rows, np.nan)
     for view, column in zip(views, columns, strict=True):
@@ -326,11 +334,11 @@ def join_views(
 def judge_rightness(
     scores: Scores, views: Sequence[View], advantages: Floats
 ) -> Rightness:
-    """Say which completions are right where there is no label.
+    """Decide which completions are right without a label.
 
-    Those whose answer is the ground_truth, where that can be read of most; else those
-    with full marks of what says who did the task (`View.verdicts`); else those that
-    earned more than their siblings.
+    Per view, the first available source decides: the answer is the ground_truth, if
+    answers can be read in most completions; full marks by `View.verdicts`, the score of
+    the task; a positive advantage.
     """
     values = np.full(len(scores), np.nan)
     is_independent = np.zeros(len(scores), dtype=bool)
@@ -353,5 +361,5 @@ def judge_rightness(
 
 
 def _is_above(values: Floats, limit: float) -> Floats:
-    """Return 1 for values above a limit, else 0; NaN stays."""
+    """Return 1 for values above a limit, else 0; NaN stays NaN."""
     return np.where(np.isnan(values), np.nan, values > limit)

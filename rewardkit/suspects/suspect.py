@@ -1,4 +1,4 @@
-"""suspect(): suspected exploits: how many, since when, where, and what pays them."""
+"""Analyse suspected exploits: how many, since when, where, and what pays them."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ COLUMNS_WITHOUT_SLICES = (
     "generation",
     "step",
 )
-"""Columns that name rows, or are looked at by themselves."""
+"""Columns that identify rows, or are analysed separately."""
 MOST_LATE = 2
-"""Late calls of the patched reward after which no more are made. Our choice."""
+"""Late calls of the patched reward after which it is no longer called. Our choice."""
 MOST_CLEAREST = 5
-"""Rows to read first, one for each prompt. Our choice."""
+"""Suspects to read first, one per prompt. Our choice."""
 RIGHT_BY_REWARD = (
     "What is right is known by the reward itself, which suspects may have deceived; "
     "give a label, or rollouts with a ground_truth."
@@ -84,32 +84,32 @@ def suspect(
 ) -> Suspicion:
     """Find completions that look like an exploit, and what pays them.
 
-    Give one filter: `like`, `pattern` or `predicate`. The `Suspicion` says how many
-    there are, since which step, where they are more or less frequent, what they earn
-    compared with the rest, and which component pays them.
+    Use one filter: `like`, `pattern` or `predicate`. The `Suspicion` says how many
+    suspects there are, since which step, in which slices they are more or less
+    frequent, what they earn compared with the rest, and which component pays them.
 
     Args:
         scores: The scored completions.
-        like: The rollout_id of a completion; suspects have a form like its own.
+        like: The rollout_id of a completion; suspects have a similar form.
         pattern: A regular expression; suspects have a match.
-        predicate: A function that asks for columns, fields and scores by parameter name
-            and answers True or False.
-        patched: A mended reward, or its scores, to compare on the same rows: how many
+        predicate: A function that takes columns, fields and scores by parameter name
+            and returns True for suspects.
+        patched: A fixed reward, or its scores, to compare on the same rows: how many
             suspects still earn, and which right completions lose (right by the label,
             else by `judge_rightness`).
         training: Settings of the trainer, as `Training.of` takes them.
         label: A trusted column, to say how many suspects are right.
-        by: Columns whose values are compared; by default every column of few values.
-        seed: Of the bootstrap over prompts.
+        by: Columns whose values are compared; by default every column with few values.
+        seed: Seed of the bootstrap over prompts.
         alike: The least likeness for `like`, above 0 and up to 1.
         timeout: Seconds for each call of the predicate and of the patched reward.
-        progress: Whether to show a bar.
+        progress: Whether to show a progress bar.
 
     Raises:
-        InputError: No filter or several; an id, column or label that is not there; a
-            pattern that is empty, does not compile or takes longer than a second; a
-            predicate that fails or answers no bool.
-        RewardError: The patched reward asks for a column that is not there.
+        InputError: No filter or several; a missing id, column or label; a pattern that
+            is empty, does not compile or takes longer than a second; a predicate that
+            fails or returns no bool.
+        RewardError: The patched reward asks for a missing column.
 
     >>> import rewardkit as rk
     >>> reward = rk.load_reward("gallery:arithmetic")
@@ -152,21 +152,15 @@ def suspect(
     slices = _contrast_slices(scores, mask, bootstrap, columns)
     patch = None
     if patched is not None and len(scores):
-        if labels is None:
-            right = judge_rightness(scores, views, advantages)
-        else:
+        right = judge_rightness(scores, views, advantages)
+        if labels is not None:
             everywhere = np.ones(len(labels), dtype=bool)
             right = Rightness(labels, f"that are right by {label!r}", everywhere)
         if (right.values[~right.is_independent] == 1).any():
             notes.append(RIGHT_BY_REWARD)
         if isinstance(patched, Reward):
-            patched = score(
-                patched,
-                scores.rollouts,
-                timeout=timeout,
-                patience=MOST_LATE,
-                progress=progress,
-            )
+            options: dict[str, Any] = {"timeout": timeout, "progress": progress}
+            patched = score(patched, scores.rollouts, patience=MOST_LATE, **options)
         patch = measure_patch(scores, views, patched, mask, right, seed=seed)
     if not len(steps):
         notes.append(NO_STEPS)
@@ -198,16 +192,19 @@ def suspect(
 def _contrast(
     values: Floats, mask: Mask, bootstrap: Bootstrap, tests: int = 1
 ) -> Contrast:
-    """Return the mean of values inside and outside a mask; NaN is missing.
+    """Contrast the means of values inside and outside a mask; NaN is missing.
 
-    The interval of the difference is one of so many `tests`.
+    The interval of the difference is corrected for the number of `tests`.
     """
     is_known = ~np.isnan(values)
     sums = []
     means = []
     for side in (is_known & mask, is_known & ~mask):
-        means.append(float(values[side].mean()) if side.any() else np.nan)
         sums += [np.where(side, values, 0.0), side.astype(float)]
+        mean = np.nan
+        if side.any():
+            mean = float(values[side].mean())
+        means.append(mean)
     interval = math.nan, math.nan
     if not np.isnan(means).any():
         interval = bootstrap.interval(
@@ -227,7 +224,7 @@ def _count_by_step(scores: Scores, mask: Mask) -> pd.DataFrame:
 
 
 def _levels(scores: Scores, name: str) -> pd.Series[Any]:
-    """Return the values of a column, lists and objects as text."""
+    """Return the values of a column, with lists and objects as text."""
     levels = []
     for value in column_values(scores.table[name]):
         levels.append(repr(value) if isinstance(value, list | dict) else value)
@@ -240,7 +237,7 @@ def _choose_columns(
     """Return the columns whose values are compared.
 
     Raises:
-        InputError: A column that is not there, or has too many values.
+        InputError: A column is missing, or has too many values.
     """
     if by is not None:
         names = names_of(by, "by")
@@ -267,9 +264,10 @@ def _choose_columns(
 def _contrast_slices(
     scores: Scores, mask: Mask, bootstrap: Bootstrap, columns: Sequence[str]
 ) -> list[Slice]:
-    """Compare the share of suspects in each value of these columns with elsewhere.
+    """Compare the share of suspects at each value of these columns with elsewhere.
 
-    Of values with prompts enough here and elsewhere; the largest difference first.
+    Values without enough prompts on both sides are left out. The largest difference
+    comes first.
     """
     if not mask.any():
         return []
@@ -294,8 +292,8 @@ def _measure_payments(
 ) -> tuple[PaidComponent, ...]:
     """Return what each component adds to the suspects' rewards, most first.
 
-    Above the mean of their group: 0 in the rows of a reward without the component, NaN
-    where a product or minimum has too many components.
+    Contributions are relative to the mean of the group. They are 0 in rows of a reward
+    without the component, and NaN if a product or minimum has too many components.
     """
     weights = {}
     for view in views:
@@ -305,8 +303,10 @@ def _measure_payments(
     for name, weight in weights.items():
         columns = []
         for view in views:
-            nothing = 0 * view.rewards
-            columns.append(view.pieces.get(name, nothing) if view.pieces else None)
+            column = None
+            if view.pieces:
+                column = view.pieces.get(name, 0 * view.rewards)
+            columns.append(column)
         added = within(join_views(len(scores), views, columns), scores.groups)
         is_known = mask & ~np.isnan(added)
         pays, interval = bootstrap.ratio(
@@ -320,9 +320,9 @@ def _measure_payments(
 def _pick_clearest(
     scores: Scores, suspects: Suspects, advantages: Floats
 ) -> pd.DataFrame:
-    """Return the suspects to read first, one for each prompt.
+    """Return the suspects to read first, one per prompt.
 
-    The most alike first, then those of the highest advantage.
+    They are sorted by likeness, then by advantage, highest first.
     """
     rows = np.flatnonzero(suspects.mask)
     columns = {"reward": scores.rewards, "advantage": advantages}

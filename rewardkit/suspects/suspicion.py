@@ -1,4 +1,4 @@
-"""Suspicion: what is known of suspected completions: numbers, words and a page."""
+"""Suspicion: the results on suspected completions, as figures, sentences and a page."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from rewardkit.plain import PlainRecord, to_plain
 from rewardkit.suspects.patched import Patched, to_records
 
 MOST_LISTED = 3
-"""Of a list in the text for a person; the record has all. Our choice."""
+"""Most items of a list in sentences; the record has all. Our choice."""
 ROUNDING_OF_MEANS = 1e-9
-"""A mean under this is a rounding error."""
+"""Largest mean that is a rounding error."""
 LONGEST_CELL_TEXT = 140
 """Characters of a completion in a table. Our choice."""
 UNKNOWN = math.nan
@@ -37,7 +37,7 @@ EARNING_SENTENCES = {
 
 @dataclass(frozen=True)
 class Contrast(PlainRecord):
-    """A mean inside a set of rows and one outside it; NaN where there are none.
+    """The means inside and outside a set of rows; NaN without rows.
 
     The interval is of the difference.
     """
@@ -50,22 +50,21 @@ class Contrast(PlainRecord):
 
     @property
     def difference(self) -> float:
-        """Return how much more those inside have."""
+        """Return the mean inside minus the mean outside."""
         return self.inside - self.outside
 
     @property
     def unclear(self) -> bool:
-        """Return whether there may be no difference."""
+        """Return whether the interval of the difference contains 0."""
         low, high = self.interval
         return not (low > ROUNDING_OF_MEANS or high < -ROUNDING_OF_MEANS)
 
 
 @dataclass(frozen=True)
 class Slice:
-    """The share of suspects where a column has a value, and elsewhere.
+    """The share of suspects in rows with a value of a column, and elsewhere.
 
-    The interval of the difference holds at 95 % for all slices that were looked at
-    together.
+    The 95 % interval of the difference holds simultaneously for all slices.
     """
 
     column: str
@@ -75,7 +74,7 @@ class Slice:
 
     @property
     def lift(self) -> float:
-        """Return the share here over the share elsewhere; inf where that is 0."""
+        """Return the share in the slice over the share elsewhere; inf if that is 0."""
         if not self.contrast.outside:
             return math.inf
         return self.contrast.inside / self.contrast.outside
@@ -91,7 +90,8 @@ class Slice:
         }
 
     def __str__(self) -> str:
-        here, elsewhere = percent(self.contrast.inside), "none"
+        here = percent(self.contrast.inside)
+        elsewhere = "none"
         if self.contrast.outside:
             elsewhere = percent(self.contrast.outside)
         return f"{self.column}={self.value} {here} ({elsewhere} elsewhere)"
@@ -99,11 +99,11 @@ class Slice:
 
 @dataclass(frozen=True)
 class PaidComponent(PlainRecord):
-    """What a component does for the suspects.
+    """The effect of a component on the suspects' rewards.
 
-    `pays` is what it adds to their rewards above the mean of their group, with its
-    interval (for GDPO: to what is added up there). `scores` are its mean scores of them
-    and of the rest.
+    `pays` is its mean contribution relative to the mean of the group, with its interval
+    (for GDPO: to the normalized sum). `scores` are its mean scores of suspects and of
+    the rest.
     """
 
     component: str
@@ -115,18 +115,21 @@ class PaidComponent(PlainRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suspicion(HasPage):
-    """Suspected completions, and what is known of them.
+    """The results on suspected completions.
 
-    `description` says how they were looked for; `mask` marks them, (rows,); the
-    `interval` of their share of all is a bootstrap over prompts. `first_step` is the
-    first step with any, `steps` has the share by step (None and empty without steps).
-    `slices` are the values of columns, of `looked_at`, where they are certainly more or
-    less frequent than elsewhere. `advantage` and `rewards` are means over them and the
-    rest; `payments` say which components move their rewards, most first; `right` are
-    the shares of right ones, where there is a label. `clearest` are the rows to read
-    first. `traits` are the rare features of the completion that they are like, with the
-    share of all that has each; `spans` where a pattern matches, by rollout_id. `notes`
-    say what cannot be said.
+    `description` says how they were selected, `mask` (rows,) marks them, and `interval`
+    is of their share, by a bootstrap over prompts. `first_step` is the first step with
+    a suspect, and `steps` has the share by step (None and empty without steps).
+    `slices` are values of columns at which they are clearly more or less frequent than
+    elsewhere, out of `looked_at`.
+
+    `advantage` and `rewards` contrast suspects with the rest. `payments` has the effect
+    of each component on their rewards, largest first. `right` contrasts the shares of
+    right completions, if there is a label.
+
+    `clearest` are the rows to read first. `traits` are rare features of the completion
+    that they are like, each with its share of all completions. `spans` has the matches
+    of a pattern by rollout_id. `notes` are caveats.
     """
 
     reward: str
@@ -155,14 +158,14 @@ class Suspicion(HasPage):
 
     @property
     def share(self) -> float:
-        """Return their share of all completions; NaN of none."""
+        """Return the share of suspects; NaN without completions."""
         return float(pd.Series(self.mask, dtype=float).mean())
 
     @property
     def verdict(self) -> str:
         """Return "paid", "not paid", "unclear" or, without suspects, "none".
 
-        By their advantage compared with the rest.
+        It compares their advantage with that of the rest.
         """
         if not len(self):
             return "none"
@@ -172,7 +175,7 @@ class Suspicion(HasPage):
 
     @property
     def sentences(self) -> list[str]:
-        """Return the verdict, what is known, and what to do."""
+        """Return the verdict, the results and the advice."""
         sentences = [self._headline()]
         if len(self):
             sentences += self._earning_sentences()
@@ -217,7 +220,7 @@ class Suspicion(HasPage):
         }
 
     def page(self) -> Page:
-        """Return what is known of them, the clearest to read, and folded tables."""
+        """Return the page: sentences, clearest suspects, and folded tables."""
         headline, *sentences = self.sentences
         quotes = self._quotes()
         blocks: list[Block] = [*sentences, *quotes[:MOST_LISTED]]
@@ -259,12 +262,13 @@ class Suspicion(HasPage):
 
     @property
     def _movers(self) -> list[PaidComponent]:
-        """Return the components that move their rewards by more than rounding does."""
+        """Return the components that change their rewards, beyond rounding errors."""
         return [item for item in self.payments if abs(item.pays) > ROUNDING_OF_MEANS]
 
     def _earning_sentences(self) -> list[str]:
-        """Return their advantage, and what moves it."""
-        gain, rewards = self.advantage, self.rewards
+        """Return sentences on their advantage, and on the components that move it."""
+        gain = self.advantage
+        rewards = self.rewards
         if math.isnan(gain.inside):
             return ["None of them has an advantage: they are not judged."]
         mean = f"mean advantage {_signed(gain.inside)}, "
@@ -297,7 +301,7 @@ class Suspicion(HasPage):
         return [f"{sentence}."]
 
     def _place_sentences(self) -> list[str]:
-        """Return since when, in which slices, and what is rare of their form."""
+        """Return sentences on their first step, their slices and rare traits."""
         sentences = []
         if self.first_step is not None:
             first, last = self.steps["step"].iloc[[0, -1]]
@@ -306,12 +310,14 @@ class Suspicion(HasPage):
                 f"First in step {self.first_step:g}, of steps {first:g} to {last:g}; "
                 f"they are {share} of the last."
             )
-        often, slices = "More", []
+        often = "More"
+        slices = []
         for item in self.slices:
             if item.contrast.difference > 0:
                 slices.append(str(item))
         if not slices:
-            often, slices = "Less", [*map(str, self.slices)]
+            often = "Less"
+            slices = [*map(str, self.slices)]
         if slices:
             places = "; ".join(slices[:MOST_LISTED])
             sentences.append(f"{often} often where {places}.")
@@ -323,7 +329,7 @@ class Suspicion(HasPage):
         return sentences
 
     def _advice(self) -> str:
-        """Return what to do next; "" where nothing follows."""
+        """Return the next step, or ""."""
         patched = self.patched
         if patched and patched.judged:
             if patched.faults:
@@ -345,7 +351,7 @@ class Suspicion(HasPage):
         return f"fix {cause}, then try the fixed reward on this log (patched=...)"
 
     def _quotes(self) -> list[Quote]:
-        """Return the clearest completions, with what a pattern matches marked."""
+        """Return the clearest completions, with the match of a pattern marked."""
         quotes = []
         for row in self.clearest.to_dict("records"):
             text = str(row.pop("completion"))
@@ -377,5 +383,5 @@ def _cell(value: Any) -> str:
 
 
 def _signed(value: float) -> str:
-    """Write a number with its sign; a rounding error is 0."""
+    """Format a number with its sign; a rounding error is "0"."""
     return "0" if abs(value) < ROUNDING_OF_MEANS else f"{value:+.3g}"

@@ -21,8 +21,12 @@ from rewardkit.errors import InputError
 from rewardkit.findings import percent, short_number
 from rewardkit.plain import Record
 
-BLUE, GREY, ORANGE, RED = "#0072b2", "#8c8c8c", "#e69f00", "#d55e00"
-MUTED, SOFT = "#444444", "#f0f0f0"
+BLUE = "#0072b2"
+GREY = "#8c8c8c"
+ORANGE = "#e69f00"
+RED = "#d55e00"
+MUTED = "#444444"
+SOFT = "#f0f0f0"
 CURVES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (RED, "-.", "^"), (GREY, ":", "D"))
 GRID: Record = {"color": GREY, "alpha": 0.25, "linewidth": 0.8}
 SMALL = 8.5  # font size of the words along the axes, in points

@@ -197,5 +197,6 @@ def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
         label = f"{worst['value']:.2g}, not {worst['score']:.2g}"
         title = f"cases called '{worst['level']}' have label {label}"
     title = canvas.prefix_part(report.judge, title)
-    x, y = "level, at its score", "mean label (95 % interval)"
+    x = "level, at its score"
+    y = "mean label (95 % interval)"
     return canvas.finish_axes(ax, title, x=x, y=y)

@@ -63,7 +63,8 @@ def distribution(
     start = low
     end = high
     if span is not None:
-        if 0 < high - low < NARROW * (span[1] - span[0]):
+        is_narrow = 0 < high - low < NARROW * (span[1] - span[0])
+        if is_narrow:
             label = f"{label} (range {number_range(*span)})"
         else:
             start = min(span[0], low)
@@ -72,9 +73,10 @@ def distribution(
         start -= 0.5
         end += 0.5
     atoms, counts = np.unique(np.round(finite, 9), return_counts=True)
-    _draw_bars(ax, finite, atoms, counts, end - start)
-    reach = 0.08 * (end - start)
-    ax.set_xlim(start - reach, end + reach)
+    width = end - start
+    _draw_bars(ax, finite, atoms, counts, width)
+    margin = 0.08 * width
+    ax.set_xlim(start - margin, end + margin)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     often = counts >= RECURS * len(finite)
     _write_shares(ax, atoms[often], counts[often], len(finite))

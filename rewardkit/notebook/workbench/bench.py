@@ -292,7 +292,9 @@ class Bench(traitlets.HasTraits):
         medians = []
         for value in (0, 1):
             judged = rewards[(right == value) & np.isfinite(rewards)]
-            medians.append(float(np.median(judged)) if len(judged) else np.nan)
+            if not len(judged):
+                return np.nan
+            medians.append(float(np.median(judged)))
         return sum(medians) / 2
 
     def cache_right(self) -> tuple[Floats, str]:

@@ -33,7 +33,8 @@ from rewardkit.scoring.outcomes import STATUSES
 
 MOST_HIGHEST = 24
 """Diverse completions of the highest rewards. Our choice."""
-WRONG_BUT_PAID, RIGHT_BUT_UNPAID = "wrong but paid", "right but unpaid"
+WRONG_BUT_PAID = "wrong but paid"
+RIGHT_BUT_UNPAID = "right but unpaid"
 LIMITED = {
     WRONG_BUT_PAID: "; wrong, and paid {} or more (another limit: from)",
     RIGHT_BUT_UNPAID: "; right, and paid {} or less (another limit: to)",
@@ -225,7 +226,8 @@ class Browse(Panel):
     title = "Browse"
 
     def __init__(self, bench: Bench) -> None:
-        self.bench, self.sieve = bench, Sieve(bench)
+        self.bench = bench
+        self.sieve = Sieve(bench)
         self.filter = Filter()
         self.choices = [""]
         self._is_blank = False

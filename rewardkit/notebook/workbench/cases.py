@@ -122,8 +122,12 @@ class Cases(Panel):
         missed: list[Block] = []
         undecided: list[Block] = []
         passed = []
-        pending = {item.case: item for item in result.to_decide} if result else {}
-        for at, case in enumerate(result.cases if result is not None else ()):
+        cases: Sequence[Case] = ()
+        pending = {}
+        if result is not None:
+            cases = result.cases
+            pending = {item.case: item for item in result.to_decide}
+        for at, case in enumerate(cases):
             outcome = self._describe_misses(case)
             buttons = self._buttons(case, at)
             if case.name in pending:

@@ -52,7 +52,8 @@ ONE_MOVE = 0.8
 LIMIT_SIGNS = {"at_least": "\u2265", "at_most": "\u2264", "equals": "="}
 LEFT_OUT = {"label AUC within groups": "-", "rewards missing": "0"}
 """Figure -> text that says nothing; a row with only this text is left out."""
-STEP, OWN_STEP = "weights_of_step", "each row's own"
+STEP = "weights_of_step"
+OWN_STEP = "each row's own"
 SCALED = ("grpo", "dr_grpo", "batch")
 """Estimators of advantages to which `scale_rewards` applies."""
 

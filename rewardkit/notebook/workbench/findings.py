@@ -217,7 +217,8 @@ class Findings(BackgroundPanel):
 
     def _finish(self, result: tuple[Diagnosis, Suggestions]) -> None:
         diagnosis, suggestions = result
-        self.changes, self.notes = suggestions.changes, suggestions.notes
+        self.changes = suggestions.changes
+        self.notes = suggestions.notes
         super()._finish(diagnosis)
 
     def _show(self, diagnosis: Diagnosis) -> None:

@@ -212,7 +212,8 @@ class BackgroundPanel(Panel):
     def _progress(self, share: float) -> bool:
         # the page gets a message per percent, not per row
         if self._finished is not None and share - self._finished >= 0.01:
-            self._finished, self.share.value = share, render("share", share)
+            self._finished = share
+            self.share.value = render("share", share)
         return not self._cancelled.is_set()
 
     def _run(self, work: Work, settings: tuple[Variant, int]) -> None:

@@ -104,7 +104,8 @@ class Variant:
         reward = self.base.reward
         if reward.routed_by or reward.transform or self.schedule_steps:
             return -math.inf, math.inf
-        lows, highs = [], []
+        lows = []
+        highs = []
         for item in reward.components:
             low, high = item.range or (-math.inf, math.inf)
             if item.name == name:
@@ -195,7 +196,8 @@ def figures_of(views: Sequence[View], rows: int) -> Figures:
     rewards = np.full(rows, np.nan)
     advantages = np.full(rows, np.nan)
     for view in views:
-        rewards[view.rows], advantages[view.rows] = view.rewards, view.advantages
+        rewards[view.rows] = view.rewards
+        advantages[view.rows] = view.advantages
     effective = {}
     for title, (view, name) in name_components(views).items():
         share = view.effective_weights.get(name)
