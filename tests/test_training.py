@@ -60,6 +60,8 @@ OF_VERL = {"trainer": "verl", "num_generations": 16, "prompts_per_batch": 256, "
             {"num_generations": 4},
         ),
         ({"estimator": "rloo"}, "rloo", {}),
+        ({"loss_type": "dr_grpo"}, "grpo", {"loss_type": "dr_grpo"}),
+        ({"trainer": "other", "loss_type": "x"}, "grpo", {"loss_type": "x"}),
         ({"multi_objective_aggregation": "normalize_then_sum"}, "gdpo", {}),
         (
             {"num_generations": 8, "generation_batch_size": 64},
@@ -121,6 +123,10 @@ BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"
             {"scale_rewards": "grup"},
             "scale_rewards='grup' is not one of .*did you mean 'group'",
         ),
+        (
+            {"loss_type": "drgrpo"},
+            "loss_type='drgrpo' is not one of .*did you mean 'dr_grpo'",
+        ),
         ({"num_generations": 2.5}, "num_generations=2.5 is not a whole number"),
         (
             {"max_completion_length": 0},
@@ -137,7 +143,7 @@ BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"
         ("lr: 1", "has no settings of a GRPO training"),
         (
             "scale_reward: none\nnum_generations: 8",
-            "no setting 'scale_reward'; did you mean 'scale_rewards'",
+            r"no setting 'scale_reward'; known are .*\]; did you mean 'scale_rewards'\?$",
         ),
     ],
 )

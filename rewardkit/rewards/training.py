@@ -30,6 +30,8 @@ ALLOWED: dict[str, tuple[str | None, ...]] = {
     "multi_objective_aggregation": get_args(Aggregation),
     "estimator": (None, *get_args(Estimator)),
 }
+TRL_LOSSES = "grpo dr_grpo dapo bnpo cispo sapo luspo vespo".split()
+"""Values of GRPOConfig's `loss_type` (TRL 1.16)."""
 TRAINER_EPSILON = {"trl": 1e-4, "verl": 1e-6}
 """Trainer -> the epsilon that it adds to a standard deviation before dividing."""
 
@@ -113,7 +115,10 @@ class Training(PlainRecord):
                 raise InputError(f"{name}={value!r} is not a name")
 
     def _check_choices(self) -> None:
-        for name, allowed in ALLOWED.items():
+        choices_of = dict(ALLOWED)
+        if self.trainer == "trl":
+            choices_of["loss_type"] = (None, *TRL_LOSSES)
+        for name, allowed in choices_of.items():
             value = getattr(self, name)
             if value not in allowed:
                 choices = [choice for choice in allowed if choice is not None]
@@ -236,8 +241,8 @@ class Training(PlainRecord):
             is_misspelt = did_you_mean(name, names, likeness=MISSPELT_SETTING)
             if is_misspelt or not is_file:  # a file of TRL's has further settings
                 raise InputError(
-                    f"{place} has no setting {name!r}{did_you_mean(name, names)}; "
-                    f"known are {sorted(names)}"
+                    f"{place} has no setting {name!r}; known are {sorted(names)}"
+                    f"{did_you_mean(name, names)}"
                 )
         if not names & set(settings):
             raise InputError(
