@@ -7,7 +7,9 @@ import pytest
 from planted.tables import GROUPS, PROMPTS, ROWS, outcomes, scored, stated
 
 import rewardkit as rk
+from rewardkit.analysis.findings import by_outlook
 from rewardkit.analysis.findings.by_outlook import judge_by_outlook
+from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
 from rewardkit.analysis.statistics.curves import LengthCurve, fit_curve, kind_of_curve
 from rewardkit.findings import percent
 
@@ -227,6 +229,48 @@ def test_what_falls_at_one_pace_is_a_warning_where_most_of_the_signal_is_phantom
         evidence = {**item.evidence, "value": share}
         mild = replace(item, severity="info", evidence=evidence)
         assert judge_by_outlook(mild, diagnosis.views[0]).severity == severity
+
+
+@pytest.mark.parametrize(
+    ("share", "side", "lost", "severity"),
+    [
+        (0.6, "info", 6, "warn"),
+        (0.4, "info", 6, "info"),
+        (0.4, "high", 6, "warn"),
+        (0.6, "high", 0, "info"),
+    ],
+    ids=["most of it", "a part", "against the task", "all seeds agree"],
+)
+def test_what_rises_with_some_seeds_alone_is_not_called_harmless(
+    share, side, lost, severity, monkeypatch
+):
+    """Said to rise for information, beside a suggestion that says it falls to 0."""
+    diagnosis = rk.diagnose(paid_beside(WITH))
+    (item,) = diagnosis["phantom"]
+    (view,) = diagnosis.views
+    run = rehearse_view(view, reaches=False)
+    ends = np.where(np.arange(len(run.ends)) % 16 < lost // 2, 0.0, 0.95)
+    run.__dict__["ends"] = ends
+    monkeypatch.setattr(by_outlook, "rehearse_view", lambda *_, **__: run)
+    evidence = {**item.evidence, "value": share}
+    judged = by_outlook.judge_by_outlook(
+        replace(item, severity=side, evidence=evidence), view
+    )
+    assert judged.severity == severity
+    words = "the task rises, and falls with other seeds"
+    assert (words in judged.sentence) is (lost > 0)
+    assert "the task rises" in judged.sentence
+
+
+@pytest.mark.parametrize(("scaling", "is_scaled"), [("group", True), ("none", False)])
+def test_no_advice_names_a_setting_that_the_training_has(scaling, is_scaled):
+    training = {"scale_rewards": scaling}
+    limits = {"phantom": 0.05}
+    scores = paid_for_brevity()
+    diagnosis = rk.diagnose(scores, training=training, thresholds=limits)
+    (item,) = diagnosis["phantom"]
+    assert ("without scaling" in item.advice) is is_scaled
+    assert "behind a gate" in item.advice
 
 
 def test_a_gate_that_gains_little_is_left_out_with_what_it_mends(monkeypatch):

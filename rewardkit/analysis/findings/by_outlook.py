@@ -19,7 +19,8 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
 
     For information where the task rises; a warning where it falls at both paces, and
     high where something is known to take over as well; at most a warning where it falls
-    at one, and one where most of the signal is phantom; else as it is. That tells the
+    at one, or where it rises and falls with other seeds, and one where most of
+    the signal is phantom; else as it is. That tells the
     real runs of `data/training` that fall from others; how much phantom signal there
     is, and its direction, do not. Nothing is called to find out.
     """
@@ -27,12 +28,16 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
         return item
     severity = item.severity
     is_most = item.evidence["value"] >= MOST_OF_SIGNAL
-    task = None
-    is_open = False
+    task = other = None
     if not is_scored_anew(view.reward):
         outlook = read_outlook(rehearse_view(view, reaches=False))
-        task, is_open = outlook.task, outlook.is_open
-        if task == "rises":
+        task = outlook.task
+        if outlook.is_open:
+            low, high = (outlook_of(outlook.start, end) for end in outlook.interval)
+            other = high if low == task else low
+        if task == "rises" and other == "falls":
+            severity = "warn" if is_most or severity != "info" else "info"
+        elif task == "rises":
             severity = "info"
         elif task == "falls":
             best = outlook_of(outlook.start, max(outlook.gentle, outlook.fast))
@@ -45,6 +50,6 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
     return replace(
         item,
         severity=severity,
-        evidence={**item.evidence, "outlook": task, "open": is_open, "mild": is_mild},
+        evidence={**item.evidence, "outlook": task, "other": other, "mild": is_mild},
         suggestions=() if is_mild else item.suggestions,
     )

@@ -93,6 +93,7 @@ def phantom(
         side=direction.side,
         correlation=direction.correlation,
         means=direction.means,
+        scaled=view.training.scales_groups,
     )
 
 
