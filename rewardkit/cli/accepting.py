@@ -20,11 +20,11 @@ def baseline_before(options: Options) -> str | None:
 
     Call it before the work. InputError: --accept has no reason.
     """
+    baseline: str | None = options.baseline
     if options.accept is not None:
         check_reason(options.accept)
-    if options.accept is not None and not Path(options.baseline).exists():
-        return None
-    baseline: str | None = options.baseline
+        if not Path(options.baseline).exists():
+            return None
     return baseline
 
 

@@ -10,7 +10,7 @@ import rewardkit as rk
 from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer, Number, label_lines
-from rewardkit.cli.output import recognised, write_text
+from rewardkit.cli.output import added_text, recognised, write_text
 from rewardkit.cli.update import (
     accept_named,
     ask_for_components,
@@ -109,13 +109,8 @@ def check(options: Options) -> CommandResult:
         lines += ["", mutated.text(verbose=options.verbose)]
         if options.write_cases:
             record["cases_written"] = mutated.write_cases(options.write_cases)
-            lines.append(_written_text(options, record["cases_written"]))
+            lines.append(added_text(record["cases_written"], options.write_cases))
     return CommandResult(record, "\n".join(lines), int(not result.is_met))
-
-
-def _written_text(options: Options, count: int) -> str:
-    """Return the line on the file of --write-cases."""
-    return f"{counted(count, 'case')} added to {options.write_cases}"
 
 
 def _update_cases(
@@ -335,7 +330,7 @@ def _write_files(
     notes = []
     if options.write_cases:
         added["cases_written"] = append_cases(options.write_cases, result.cases)
-        notes.append(_written_text(options, added["cases_written"]))
+        notes.append(added_text(added["cases_written"], options.write_cases))
         codes = [finding.code for finding in result.alarms if not finding.cases]
         if codes:
             notes[-1] += (

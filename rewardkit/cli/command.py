@@ -20,6 +20,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -112,7 +113,7 @@ class CommandGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names of the commands."""
-        return [name for names in JOBS.values() for name in names]
+        return [*chain(*JOBS.values())]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of a command and return the command, or None."""

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from rewardkit.findings import counted
 from rewardkit.html import markup
 from rewardkit.html.excerpts import LINE, one_line, visible
 from rewardkit.html.has_page import HasPage
@@ -63,8 +64,8 @@ def _fold(line: str, width: int) -> str:
     """Break a line between words at the width of the terminal."""
     if len(line) <= width:
         return line
-    inner = " " * (len(line) - len(line.lstrip(" ")) + 2)
-    return textwrap.fill(line, width, subsequent_indent=inner, break_on_hyphens=False)
+    indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 class Legible:
@@ -157,6 +158,11 @@ def as_typed(text: str, command: click.Command | None, *, in_full: bool = False)
         return flag + (match["space"] or "")
 
     return KEYWORD_ARGUMENT.sub(spell, text)
+
+
+def added_text(count: int, path: str) -> str:
+    """Describe the cases added to a case file."""
+    return f"{counted(count, 'case')} added to {path}"
 
 
 def write_text(path: Path, record: HasPage) -> None:

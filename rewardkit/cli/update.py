@@ -116,14 +116,14 @@ def ask_for_updates(result: rk.CheckResult) -> list[Update]:
     """
     accepted: list[Update] = []
     for miss in result.misses:
-        answer = _ask_of_miss(miss)
+        answer = _ask_about_miss(miss)
         if answer == "q":
             return accepted
         if answer == "y":
             accepted.append(Update(miss.case, miss.what, miss.proposed))
     for case in result.to_decide:
         choices = _choices_of(case)
-        answer = _ask_of_undecided(case, choices)
+        answer = _ask_about_undecided(case, choices)
         if answer == "q":
             return accepted
         if answer in choices:
@@ -131,7 +131,7 @@ def ask_for_updates(result: rk.CheckResult) -> list[Update]:
     return accepted
 
 
-def _ask_of_miss(miss: Miss) -> str:
+def _ask_about_miss(miss: Miss) -> str:
     """Show what a case expects and gets; ask whether to accept that: y, n or q."""
     _say("\n" + ": ".join(filter(None, [miss.case, one_line(miss.why)])))
     _show_completions(miss.completion, miss.below)
@@ -150,7 +150,7 @@ def _choices_of(case: Undecided) -> Plain:
     return choices
 
 
-def _ask_of_undecided(case: Undecided, choices: Plain) -> str:
+def _ask_about_undecided(case: Undecided, choices: Plain) -> str:
     """Show an undecided case, and ask for a decision; "s" skips the case."""
     _say(f"\n{case.case}: {one_line(case.why)}")
     _show_completions(case.completion, case.below)

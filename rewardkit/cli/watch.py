@@ -10,8 +10,7 @@ import rewardkit as rk
 from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.analyse import fail_status, scored_or_logged
 from rewardkit.cli.command import CommandResult, Options, command
-from rewardkit.cli.output import say
-from rewardkit.findings import counted
+from rewardkit.cli.output import added_text, say
 from rewardkit.monitoring.monitor import Monitor
 from rewardkit.monitoring.readings import CompletionReader
 from rewardkit.plain import to_json
@@ -55,8 +54,7 @@ def monitor(options: Options) -> CommandResult:
     record = {**watched.record(), **accepted}
     if options.write_cases:
         record["cases_written"] = append_cases(options.write_cases, watched.cases)
-        cases = counted(record["cases_written"], "case")
-        text += f"\n{cases} added to {options.write_cases}"
+        text += f"\n{added_text(record['cases_written'], options.write_cases)}"
     return source.result(record, text, status)
 
 

@@ -149,7 +149,7 @@ class Table(Piece):
             for row in rows:
                 texts = _text_cells(row, longest)
                 lines += wrap_line(_row_as_sentence(header, texts))
-        lines = prefix_lines("  ", [*lines, *self._count_rest()])
+        lines = prefix_lines("  ", [*lines, *self._count_hidden()])
         if self.caption:
             lines.insert(0, f"{self.caption}:")
         return lines
@@ -180,7 +180,7 @@ class Table(Piece):
         header, rows = drop_empty_columns(self.header, self.rows)
         lines = [self._markdown_row(header), "| --- " * len(header) + "|"]
         lines += map(self._markdown_row, rows[: self.most])
-        lines += prefix_lines("\n", self._count_rest())
+        lines += prefix_lines("\n", self._count_hidden())
         body = "\n".join(lines)
         if not self.caption:
             return body
@@ -194,9 +194,9 @@ class Table(Piece):
         cells = [escape_markdown(_format_cell(cell), self.limit) for cell in row]
         return f"| {' | '.join(cells)} |"
 
-    def _count_rest(self) -> list[str]:
-        rest = len(self.rows) - self.most
-        return [f"and {rest:,} more"] if rest > 0 else []
+    def _count_hidden(self) -> list[str]:
+        hidden = len(self.rows) - self.most
+        return [f"and {hidden:,} more"] if hidden > 0 else []
 
 
 @dataclass(frozen=True)

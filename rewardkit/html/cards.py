@@ -113,10 +113,14 @@ def reward_page(about: Plain, parts: Sequence[Page] = ()) -> Page:
     for item in about["components"]:
         ends = [f"{float(end):g}" for end in item["range"] or ()]
         span = " to ".join(ends) or "unbounded"
-        names = ("name", "function", "weight", "gate", "why")
-        name, function, weight, gate, why = (item[key] for key in names)
-        weight_text = item.get("schedule", f"{weight:g}")
-        rows.append((name, function, weight_text, gate or "", span, why))
+        rows.append((
+            item["name"],
+            item["function"],
+            item.get("schedule", f"{item['weight']:g}"),
+            item["gate"] or "",
+            span,
+            item["why"],
+        ))  # fmt: skip
     header = ("component", "function", "weight", "gate", "range", "why")
     options = [
         ("aggregation", about["aggregation"]),
@@ -314,9 +318,9 @@ def verdict_blocks(verdicts: Mapping[str, Plain]) -> list[Block]:
     header = ("judged", "level", "reason", "tokens", "cost")
     table = Table("", header, rows, ("tokens", "cost"), limit=400)
     caption = "raw answers" if len(answers) > 1 else "raw answer"
-    rest = len(answers) - MOST_ANSWERS
-    if rest > 0:
-        answers[MOST_ANSWERS:] = [f"and {rest:,} more"]
+    hidden = len(answers) - MOST_ANSWERS
+    if hidden > 0:
+        answers[MOST_ANSWERS:] = [f"and {hidden:,} more"]
     return [table, More(caption, answers)]
 
 
@@ -341,10 +345,9 @@ def result_page(
     title = f"Reward {number(reward)}"
     if math.isnan(reward):
         title = "No reward: not judged"
-    values: list[tuple[str, UserText | str]] = []
+    values = []
     for name, value in fields.items():
-        quote = "not found" if value is None else UserText(repr(value))
-        values.append((name, quote))
+        values.append((name, "not found" if value is None else UserText(repr(value))))
     noted = [(name, UserText(repr(value))) for name, value in notes.items()]
     blocks = [
         Table("", header, lines, ("score", "weight")),

@@ -84,7 +84,7 @@ class JudgeReport(HasPage):
     @property
     def not_judged(self) -> dict[str, int]:
         """Reason why cases have no score to compare -> number of cases."""
-        return dict(zip(map(str, self.reasons), self.reasons.values(), strict=True))
+        return {str(reason): count for reason, count in self.reasons.items()}
 
     @property
     def remarks(self) -> list[str]:

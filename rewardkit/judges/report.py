@@ -97,11 +97,11 @@ def judge_report(
     number from 1.
     """
     whole_number("repeats", repeats)
-    alone = _alone(judge, component)
-    function = alone.components[0].function
+    single = _alone(judge, component)
+    function = single.components[0].function
     levels = _levels(function)
     columns, labels, prompts = read_labelled(cases, label, levels)
-    judges = [alone, *[_without_cache(alone)] * (repeats - 1)]
+    judges = [single, *[_without_cache(single)] * (repeats - 1)]
     for variant in judges[:2]:  # all repeats share one function, and its budget
         prepare([variant.components[0].function])
     outcomes = [_evaluate(variant, columns, prompts) for variant in judges]
@@ -117,7 +117,7 @@ def judge_report(
     )
     names = {score: name for name, score in levels.items()}
     best = names.get(ratings.grid[-1], "best")
-    trials = list(_attack(alone, columns, ratings, attacks or {}, best))
+    trials = list(_attack(single, columns, ratings, attacks or {}, best))
     bias = []
     for row in range(len(labels)):
         bias.append(first.verdicts.get(row, {}).get("position_bias"))
@@ -129,7 +129,7 @@ def judge_report(
     for outcome in outcomes:
         verdicts += outcome.verdicts.values()
     return JudgeReport(
-        alone.components[0].name,
+        single.components[0].name,
         ratings,
         names,
         _reasons(ratings, first),
@@ -164,8 +164,8 @@ def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:
     names = [component] if component else judges_of(judge)
     for candidate in judge.components:
         if names == [candidate.name]:
-            alone = replace(candidate, gate=None, weight=1.0)
-            return Reward(judge.name, judge.fields, [alone])
+            single = replace(candidate, gate=None, weight=1.0)
+            return Reward(judge.name, judge.fields, [single])
     reason = f"{len(names)} components ask a model"
     if component:
         reason = f"it has no component {component!r}"
@@ -174,13 +174,13 @@ def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:
     )
 
 
-def _without_cache(alone: Reward) -> Reward:
-    component = alone.components[0]
+def _without_cache(single: Reward) -> Reward:
+    component = single.components[0]
     function: Any = component.function
     if not isinstance(getattr(function, "cache", None), bool):
-        return alone
+        return single
     uncached = replace(component, function=replace(function, cache=False))
-    return replace(alone, components=[uncached])
+    return replace(single, components=[uncached])
 
 
 def _levels(function: Any) -> dict[str, float]:

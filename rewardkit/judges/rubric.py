@@ -29,11 +29,8 @@ def _scale(option: str, value: Any) -> Any:
     """Check the levels: two or more scores in [0, 1] by name."""
     scores = value if isinstance(value, Mapping) else {}
     levels: dict[str, float] = {}
-    for level, score in scores.items():
-        if not is_number(score) or not 0 <= score <= 1:
-            levels.clear()
-            break
-        levels[str(level)] = float(score)
+    if all(is_number(score) and 0 <= score <= 1 for score in scores.values()):
+        levels = {str(level): float(score) for level, score in scores.items()}
     if len(set(levels.values())) < 2:
         raise ValueError(
             f"{option}={value!r} is no scale; give two levels or more with scores in "
@@ -112,10 +109,10 @@ class judge(ModelJudge):
         if self.one_call:
             calls = [names]
         requests = []
-        for names_of_call in calls:
+        for call_names in calls:
             for sample in range(self.samples):
-                request = self._request(names_of_call, columns, sample)
-                requests.append((request, sample, partial(self._read, names_of_call)))
+                request = self._request(call_names, columns, sample)
+                requests.append((request, sample, partial(self._read, call_names)))
         answers = await self.answers(requests)
         verdict = {
             "raw": [answer.text for answer in answers if answer.text],

@@ -207,13 +207,13 @@ def _try_mutants(
     trial = _Trial(columns, expected, rows, memory)
     mutants_made, left_out = mutants_of(reward)
     judged = []
-    away = {}
+    survivor_distances = {}
     for place, mutant in enumerate(mutants_made):
-        verdict, far = _judge(mutant, trial)
+        verdict, row_distances = _judge(mutant, trial)
         judged.append(verdict)
-        if far is not None:
-            away[place] = far
-    judged, proposed = propose_cases(rows, judged, away)
+        if row_distances is not None:
+            survivor_distances[place] = row_distances
+    judged, proposed = propose_cases(rows, judged, survivor_distances)
     if rows.rollouts < len(order):
         missing = len(order) - rows.rollouts
         left_out.append(f"{missing:,} of {len(order):,} rollouts: there was no time")
@@ -274,18 +274,18 @@ def _judge(mutant: Mutant, trial: _Trial) -> tuple[Judged, Floats | None]:
         return Judged(mutant, verdict, reason=f"{error}{place}"), None
     except (BudgetOver, CannotLimit) as error:
         return Judged(mutant, "not tried", reason=str(error)), None
-    away = distances(rows.original, outcomes)
-    if not away.any():
+    row_distances = distances(rows.original, outcomes)
+    if not row_distances.any():
         alike: Verdict = "not told apart" if rows.rollouts else "survived"
         return Judged(mutant, alike), None
-    clearest = rows.ordered(away)[:MOST_DIFFERENCES]
+    clearest = rows.ordered(row_distances)[:MOST_DIFFERENCES]
     judged = Judged(
         mutant,
         "survived",
-        differs=int(np.count_nonzero(away[: rows.rollouts])),
+        differs=int(np.count_nonzero(row_distances[: rows.rollouts])),
         differences=tuple(rows.difference(row, outcomes) for row in clearest),
     )
-    return judged, away
+    return judged, row_distances
 
 
 def _commonest_reason(outcomes: Outcomes) -> tuple[str, Reason | None]:

@@ -181,11 +181,11 @@ def distances(original: Outcomes, other: Outcomes) -> Floats:
     """
     is_unjudged = np.isnan(original.rewards)
     is_other_unjudged = np.isnan(other.rewards)
-    away: Floats = np.abs(original.rewards - other.rewards)
-    away[is_unjudged & is_other_unjudged] = 0.0
-    away[is_unjudged ^ is_other_unjudged] = np.inf
-    away[find_late(original)] = 0.0
-    return np.round(away, 9)  # another order of summation is no difference
+    row_distances: Floats = np.abs(original.rewards - other.rewards)
+    row_distances[is_unjudged & is_other_unjudged] = 0.0
+    row_distances[is_unjudged ^ is_other_unjudged] = np.inf
+    row_distances[find_late(original)] = 0.0
+    return np.round(row_distances, 9)  # another order of summation is no difference
 
 
 # --- rows and the cases that are missing
@@ -236,10 +236,12 @@ class TrialRows:
             text = assistant_text(self.columns["messages"][row])
         return text if isinstance(text, str) else ""
 
-    def ordered(self, away: Floats) -> list[int]:
+    def ordered(self, row_distances: Floats) -> list[int]:
         """Return rows with a difference, the largest, then the shortest text first."""
-        rows = np.flatnonzero(away).tolist()
-        return sorted(rows, key=lambda row: (-away[row], len(self.completion(row))))
+        rows = np.flatnonzero(row_distances).tolist()
+        return sorted(
+            rows, key=lambda row: (-row_distances[row], len(self.completion(row)))
+        )
 
     def difference(self, row: int, mutant: Outcomes) -> Difference:
         """Return the difference of a mutant on a row."""
@@ -314,17 +316,17 @@ def _rollouts_in_time(
     takes_rows = ROLLOUT in reward.needs
     columns = rollouts.as_logged() if takes_rows else rollouts.columns()
     wanted = {*reward.needs, *ALWAYS_PROPOSED}
-    named = {name: column for name, column in columns.items() if name in wanted}
+    named_columns = {name: column for name, column in columns.items() if name in wanted}
     first = order[:FIRST_ROLLOUTS]
     before = memory.seconds_left
     try:
         with_all = outcomes_of(reward, _select(columns, first), memory)
         seconds = max(before - memory.seconds_left, 1e-6) / len(first)
-        with_named = outcomes_of(reward, _select(named, first), memory)
+        with_named = outcomes_of(reward, _select(named_columns, first), memory)
     except BudgetOver:
         return [], {}
     if not distances(with_all, with_named).any():
-        columns = named
+        columns = named_columns
     places = sorted(order[: int(SHARE_FOR_ROLLOUTS * memory.seconds_left / seconds)])
     ids = rollouts.select(places).table["rollout_id"].tolist()
     return ids, _select(columns, places)
@@ -346,7 +348,9 @@ def _can_be_in_case(name: str) -> bool:
 
 
 def propose_cases(
-    rows: TrialRows, judged: Sequence[Judged], away: Mapping[int, Floats]
+    rows: TrialRows,
+    judged: Sequence[Judged],
+    survivor_distances: Mapping[int, Floats],
 ) -> tuple[list[Judged], list[dict[str, Any]]]:
     """Propose a case for each survivor, from the row on which it differs most.
 
@@ -355,21 +359,21 @@ def propose_cases(
     Args:
         rows: The rows.
         judged: All mutants.
-        away: Index of a survivor -> its distances by row, (rows,).
+        survivor_distances: Index of a survivor -> its distances by row, (rows,).
 
     Returns:
         The mutants, each survivor with its case, and the cases.
     """
     survivors: dict[int, list[int]] = defaultdict(list)
-    for place, far in away.items():
-        apart = rows.ordered(np.where(rows.allowed, far, 0.0))
-        if apart:
-            survivors[apart[0]].append(place)
+    for place, row_distances in survivor_distances.items():
+        candidates = rows.ordered(np.where(rows.allowed, row_distances, 0.0))
+        if candidates:
+            survivors[candidates[0]].append(place)
     with_cases = list(judged)
     cases = []
     for row, places in survivors.items():
         sentences = [judged[at].mutant.sentence.rstrip(".") for at in places]
-        nearest = min(float(away[at][row]) for at in places)
+        nearest = min(float(survivor_distances[at][row]) for at in places)
         case = {
             "name": f"tells apart: {sentences[0]}",
             **_columns_of(rows, row),

@@ -262,8 +262,8 @@ def choose_rollouts(variables: Plain, name: str | None) -> tuple[Rollouts | None
     if isinstance(source, Scores):
         return source.rollouts, ""
     if not isinstance(source, str | Path | pd.DataFrame):
-        wanted = "give Rollouts, a DataFrame, Scores, or a path"
-        raise InputError(f"--rollouts {name} is {preview(source)}; {wanted}")
+        hint = "give Rollouts, a DataFrame, Scores, or a path"
+        raise InputError(f"--rollouts {name} is {preview(source)}; {hint}")
     if name not in variables and ":" not in name and not Path(name).exists():
         near = did_you_mean(name, tables)
         raise InputError(

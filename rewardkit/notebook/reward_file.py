@@ -101,10 +101,10 @@ def describe_failures(scores: Scores) -> list[str]:
             continue
         reasons = Counter(scores.errors(name))
         ((reason, _),) = reasons.most_common(1)
-        often = "most often " if len(reasons) > 1 else ""
+        frequency = "most often " if len(reasons) > 1 else ""
         calls = counted(len(scores) - counts["gated"], "call")
         failures.append(
-            f"{counts['error']:,} of {calls} of {name!r} failed ({often}"
+            f"{counts['error']:,} of {calls} of {name!r} failed ({frequency}"
             f"{one_line(reason, LONGEST_FAILURE)})"
         )
     return failures

@@ -182,8 +182,8 @@ def _explain_columns(table: pd.DataFrame) -> list[Block]:
 def _table_of_cases(cases: Sequence[Case]) -> Table:
     rows = []
     for case in cases:
-        sides = ("equal", "equal") if case.is_equal else ("above", "below")
-        for part, row in zip(sides, case.rows, strict=False):
+        labels = ("equal", "equal") if case.is_equal else ("above", "below")
+        for part, row in zip(labels, case.rows, strict=False):
             expected: Any = part
             if case.below is None:
                 expected = case.reward.written if case.reward else ""

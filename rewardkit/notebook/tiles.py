@@ -270,8 +270,8 @@ def _count_codes(findings: Findings) -> str:
     for code, count in list(counts.items())[:NAMED]:
         names.append(code if count == 1 else f"{code} ({count})")
     text = ", ".join(names)
-    if rest := sum(list(counts.values())[NAMED:]):
-        text += f" and {rest} more"
+    if others := sum(list(counts.values())[NAMED:]):
+        text += f" and {others} more"
     return text
 
 

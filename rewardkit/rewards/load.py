@@ -202,8 +202,10 @@ def run_file(path: Path) -> ModuleType:
         # also after a run that failed
         _HELPERS.update(helpers.keys() - replacements.keys())
     helper_text = b"".join(file.read_bytes() for file in helpers.values())
-    vars(module)[SOURCE_HASH] = source_hash(content + helper_text)
-    vars(module).update({MODULE_FILES: files, NAMESAKES: replacements})
+    text_hash = source_hash(content + helper_text)
+    vars(module).update(
+        {SOURCE_HASH: text_hash, MODULE_FILES: files, NAMESAKES: replacements}
+    )
     return module
 
 
@@ -324,8 +326,8 @@ def _run_as_module(
     """Run a text as a module; pickles refer to it by `name`."""
     before = sys.modules.get(name)
     module = ModuleType(name)
-    source = {MODULE_SOURCE: content, SOURCE_HASH: source_hash(content)}
-    vars(module).update({"__file__": place, **source})
+    module.__file__ = place
+    vars(module).update({MODULE_SOURCE: content, SOURCE_HASH: source_hash(content)})
     sys.modules[name] = module
     try:
         code = compile(text, place, "exec", dont_inherit=True)

@@ -143,10 +143,10 @@ def weights_of_parts(total: Floats, parts: Mapping[str, Floats]) -> dict[str, fl
         return {}
     tolerance = SAME_SUM * max(1.0, float(np.abs(sums).max()))
     for weights in (np.ones(len(names)), np.linalg.lstsq(table, sums, rcond=None)[0]):
-        rounded = [float(f"{weight:.5g}") for weight in weights.tolist()]
-        if np.abs(table @ rounded - sums).max() > tolerance:
+        rounded_weights = [float(f"{weight:.5g}") for weight in weights.tolist()]
+        if np.abs(table @ rounded_weights - sums).max() > tolerance:
             continue
-        pairs = dict(zip(names, rounded, strict=True))
+        pairs = dict(zip(names, rounded_weights, strict=True))
         used = {
             name: weight for name, weight in pairs.items() if abs(weight) > SAME_SUM
         }
@@ -288,9 +288,7 @@ def _route_from_record(name: str, route: Mapping[str, Any]) -> Reward:
         branch["value"]: reward_from_record(branch["reward"])
         for branch in route["rewards"]
     }
-    default = None
-    if route["default"]:
-        default = reward_from_record(route["default"])
+    default = route["default"] and reward_from_record(route["default"])
     return Route(route["column"], rewards, default, name=name)
 
 

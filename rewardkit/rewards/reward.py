@@ -391,10 +391,10 @@ class Reward(HasPage):
                     f"{owner} asks for {name!r}, and the log's {name!r} was read as "
                     f"{column!r}: ask for {column}"
                 )
-        beside = f", and the reward defines {sorted(kinds)}" if kinds else ""
+        note = f", and the reward defines {sorted(kinds)}" if kinds else ""
         hint = did_you_mean(name, sorted({*available, *kinds}))
         raise RewardError(
-            f"{owner} asks for {name!r}; this table has {sorted(available)}{beside}"
+            f"{owner} asks for {name!r}; this table has {sorted(available)}{note}"
             f"{hint or '; add it, or map a column to it with columns=...'}"
         )
 

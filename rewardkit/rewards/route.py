@@ -96,16 +96,14 @@ class RoutedReward(Reward):
         """Return the definition as plain data, with its two fingerprints."""
         records = {value: reward.record() for value, reward in self.rewards.items()}
         default = self.default.record() if self.default else None
-        fingerprints = {}
-        for kind in ("scoring", "reward"):
-            values = []
-            for value, record in records.items():
-                values.append([value, record["fingerprints"][kind]])
-            other = default and default["fingerprints"][kind]
-            fingerprints[kind] = fingerprint([self.column, values, other])
         rewards = []
         for value, record in records.items():
             rewards.append({"value": value, "reward": record})
+        fingerprints = {}
+        for kind in ("scoring", "reward"):
+            hashes = [[at, item["fingerprints"][kind]] for at, item in records.items()]
+            other = default and default["fingerprints"][kind]
+            fingerprints[kind] = fingerprint([self.column, hashes, other])
         return {
             "name": self.name,
             "route": {"column": self.column, "rewards": rewards, "default": default},

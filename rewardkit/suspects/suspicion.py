@@ -310,20 +310,20 @@ class Suspicion(HasPage):
                 f"First in step {self.first_step:g}, of steps {first:g} to {last:g}; "
                 f"they are {share} of the last."
             )
-        often = "More"
+        frequency = "More"
         slices = []
         for item in self.slices:
             if item.contrast.difference > 0:
                 slices.append(str(item))
         if not slices:
-            often = "Less"
+            frequency = "Less"
             slices = [*map(str, self.slices)]
         if slices:
             places = "; ".join(slices[:MOST_LISTED])
-            sentences.append(f"{often} often where {places}.")
+            sentences.append(f"{frequency} often where {places}.")
         traits = []
-        for name, of_all in self.traits:
-            traits.append(f"{name!r} ({percent(of_all)} of all)")
+        for name, trait_share in self.traits:
+            traits.append(f"{name!r} ({percent(trait_share)} of all)")
         if traits:
             sentences.append(f"Rare in that form: {', '.join(traits)}.")
         return sentences

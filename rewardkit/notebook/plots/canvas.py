@@ -179,7 +179,7 @@ def curve(
 def label_ends(ax: Axes, curves: Sequence[tuple[Line2D, str]]) -> None:
     """Label curves right of the axes, at the height of their ends, without overlap."""
     low, high = ax.get_ylim()
-    apart = (high - low) * 2.4 * LABEL_SIZE / (72 * size_of(ax)[1])
+    least_gap = (high - low) * 2.4 * LABEL_SIZE / (72 * size_of(ax)[1])
     ends = []
     for line, name in curves:
         heights = np.asarray(line.get_ydata(), dtype=float)
@@ -188,7 +188,7 @@ def label_ends(ax: Axes, curves: Sequence[tuple[Line2D, str]]) -> None:
             ends.append((finite[-1], name))
     height = -np.inf
     for end, name in sorted(ends):
-        height = max(end, height + apart)
+        height = max(end, height + least_gap)
         label(ax, name, 1, height, xycoords=ax.get_yaxis_transform())
 
 

@@ -78,12 +78,12 @@ def distribution(
     margin = 0.08 * width
     ax.set_xlim(start - margin, end + margin)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    often = counts >= RECURS * len(finite)
-    _write_shares(ax, atoms[often], counts[often], len(finite))
-    of_finite = f" of {len(finite):,}" if others else ""
+    is_frequent = counts >= RECURS * len(finite)
+    _write_shares(ax, atoms[is_frequent], counts[is_frequent], len(finite))
+    of_total = f" of {len(finite):,}" if others else ""
     mode = atoms[counts.argmax()]
     most = int(counts.max())
-    title = _describe_values(finite, mode, most, verb, of_finite)
+    title = _describe_values(finite, mode, most, verb, of_total)
     if name:
         title = f"{name}: {title}"
     if others:
@@ -117,28 +117,30 @@ def _draw_bars(
         if len(atoms) <= 6 and gap >= reach / 12:
             ax.set_xticks(atoms, [f"{short_number(atom)}" for atom in atoms])
         return
-    often = counts >= RECURS * len(values)
-    others = values[~np.isin(np.round(values, 9), atoms[often])]
+    is_frequent = counts >= RECURS * len(values)
+    others = values[~np.isin(np.round(values, 9), atoms[is_frequent])]
     bins = min(60, max(20, int(np.sqrt(len(values)))))
     span = (float(values.min()), float(values.max()))
     ax.hist(others, bins=bins, range=span, color=canvas.BLUE, alpha=0.5)
-    ax.bar(atoms[often], counts[often], width=reach / 120, color=canvas.BLUE)
+    ax.bar(
+        atoms[is_frequent], counts[is_frequent], width=reach / 120, color=canvas.BLUE
+    )
 
 
 def _write_shares(ax: Axes, atoms: Floats, counts: Codes, total: int) -> None:
     """Write shares above bars, except too close to that of a more frequent value."""
     ax.set_ylim(0, 1.15 * float(ax.dataLim.y1))
-    apart = 0.45 * np.ptp(ax.get_xlim()) / canvas.size_of(ax)[0]
+    least_gap = 0.45 * np.ptp(ax.get_xlim()) / canvas.size_of(ax)[0]
     order = np.argsort(-counts, kind="stable")
     style = {"ha": "center", "va": "bottom"}
     for nth, (at, count) in enumerate(zip(atoms[order], counts[order], strict=True)):
-        if not (np.abs(atoms[order][:nth] - at) < apart).any():
+        if not (np.abs(atoms[order][:nth] - at) < least_gap).any():
             share = canvas.share_text(count / total)
             canvas.label(ax, share, at, count, (0, 2), **style)
 
 
 def _describe_values(
-    values: Floats, mode: float, most: int, verb: str, of_finite: str
+    values: Floats, mode: float, most: int, verb: str, of_total: str
 ) -> str:
     """Say how many values are the `mode`, or the range of the middle half.
 
@@ -149,9 +151,9 @@ def _describe_values(
     share = most / len(values)
     if share >= TITLE_SHARE:
         subject = "all" if share == 1 else canvas.share_text(share)
-        return f"{subject}{of_finite} {verb} {short_number(mode)}"
+        return f"{subject}{of_total} {verb} {short_number(mode)}"
     low, high = np.quantile(values, [0.25, 0.75])
-    return f"half{of_finite} {verb} {number_range(low, high)}"
+    return f"half{of_total} {verb} {number_range(low, high)}"
 
 
 def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
@@ -175,7 +177,7 @@ def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes
     """Draw a small histogram for each component (and part), in rows of three."""
     count = sum(len(view.names) for view in diagnosis.views)
     plots = canvas.grid_for(axes, count, columns=3, size=(3.6, 2.6))
-    free = iter(plots)
+    remaining = iter(plots)
     for view in diagnosis.views:
         for name in view.names:
             item = view.components[name]
@@ -185,7 +187,7 @@ def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes
                 label=f"score, weight {short_number(item.weight)}",
                 name=title,
                 span=item.range,
-                ax=next(free),
+                ax=next(remaining),
             )
     return plots
 

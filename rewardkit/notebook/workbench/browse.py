@@ -88,51 +88,51 @@ class Sieve:
 
     bench: Bench
 
-    def rows(self, wanted: Filter) -> Codes:
+    def rows(self, row_filter: Filter) -> Codes:
         """Return the rows that pass a filter, in its order."""
-        mask = self._mask_kind(wanted)
+        mask = self._mask_kind(row_filter)
         scores = self.bench.scores
         values = self.bench.figures.rewards
-        if wanted.component:
-            values = scores.score(wanted.component)
-        if wanted.low > -math.inf:
-            mask &= values >= wanted.low - 1e-9
-        if wanted.high < math.inf:
-            mask &= values <= wanted.high + 1e-9
-        if wanted.column:
-            mask &= self._texts_of(wanted.column) == wanted.value
-        if wanted.text:
-            mask &= self._find_text(wanted.text, mask)
+        if row_filter.component:
+            values = scores.score(row_filter.component)
+        if row_filter.low > -math.inf:
+            mask &= values >= row_filter.low - 1e-9
+        if row_filter.high < math.inf:
+            mask &= values <= row_filter.high + 1e-9
+        if row_filter.column:
+            mask &= self._texts_of(row_filter.column) == row_filter.value
+        if row_filter.text:
+            mask &= self._find_text(row_filter.text, mask)
         rows = np.flatnonzero(mask)
-        return rows[np.argsort(self._keys(wanted.order, rows), kind="stable")]
+        return rows[np.argsort(self._keys(row_filter.order, rows), kind="stable")]
 
-    def limit(self, wanted: Filter) -> float:
+    def limit(self, row_filter: Filter) -> float:
         """Return the reward that separates paid from unpaid completions.
 
         That is the limit in the filter, else the middle between right and wrong rows.
         """
-        limit = wanted.low if wanted.kind == WRONG_BUT_PAID else wanted.high
-        if math.isinf(limit) or wanted.component:
+        limit = row_filter.low if row_filter.kind == WRONG_BUT_PAID else row_filter.high
+        if math.isinf(limit) or row_filter.component:
             return self.bench.middle
         return limit
 
-    def _mask_kind(self, wanted: Filter) -> Mask:
+    def _mask_kind(self, row_filter: Filter) -> Mask:
         """Return a new mask of the rows of the filter's kind, (rows,)."""
         bench = self.bench
-        kind = wanted.kind
+        kind = row_filter.kind
         rewards = bench.figures.rewards
         right = bench.right[0]
         if kind == WRONG_BUT_PAID:
-            return np.asarray((right == 0) & (rewards >= self.limit(wanted)))
+            return np.asarray((right == 0) & (rewards >= self.limit(row_filter)))
         if kind == RIGHT_BUT_UNPAID:
-            return np.asarray((right == 1) & (rewards <= self.limit(wanted)))
+            return np.asarray((right == 1) & (rewards <= self.limit(row_filter)))
         if kind == "no reward":
             return np.isnan(rewards)
         mask = np.full(len(rewards), kind == "all")
         if kind in STATUSES:
             names = bench.scores.reward.names
-            if wanted.component:
-                names = (wanted.component,)
+            if row_filter.component:
+                names = (row_filter.component,)
             for name in names:
                 mask |= bench.scores.status(name) == STATUSES.index(kind)
         elif kind == "flagged":
@@ -145,12 +145,12 @@ class Sieve:
                 mask[view.rows[different(view, MOST_HIGHEST)]] = True
         return mask
 
-    def _find_text(self, text: str, among: Mask) -> Mask:
+    def _find_text(self, text: str, mask_before: Mask) -> Mask:
         """Return the rows of `among` whose completion has the text, ignoring case."""
-        texts = self._folded.filter(pa.array(among))
+        texts = self._folded.filter(pa.array(mask_before))
         hits = pc.match_substring(texts, text.casefold())
-        mask = among.copy()
-        mask[among] = hits.to_numpy(zero_copy_only=False)
+        mask = mask_before.copy()
+        mask[mask_before] = hits.to_numpy(zero_copy_only=False)
         return mask
 
     @cached_property
@@ -240,8 +240,8 @@ class Browse(Panel):
         self.page = html("rewardkit-page")
         self.form = CaseForm(bench)
         reader = stack(self.form.widget, self.page, mark="rk-bench-reader")
-        left = stack(self.count.widget, self.list, mark="rk-bench-left")
-        split = row(left, reader, mark="rk-bench-split")
+        listing = stack(self.count.widget, self.list, mark="rk-bench-left")
+        split = row(listing, reader, mark="rk-bench-split")
         self.widget = stack(self.filters, split, mark="rewardkit-browse")
         bench.commands |= {
             "ask": self.ask,
