@@ -147,8 +147,8 @@ class Memory(TimeLimit):
             self._was_late = True
         return values
 
-    def _ended(self, calls: Calls) -> Iterator[Any]:
-        for answer in super()._ended(calls):
+    def _finished(self, calls: Calls) -> Iterator[Any]:
+        for answer in super()._finished(calls):
             yield answer
             self._check()
 

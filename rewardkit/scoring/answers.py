@@ -1,7 +1,6 @@
-"""Answers of users' functions: plain values, or the Reason why there is none.
+"""Convert answers of users' functions to plain values, or to the Reason of a failure.
 
-The one place that catches what users' functions raise. No error ends a pass over the
-rows.
+Exceptions of users' functions are caught only here, so none ends a pass over the rows.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from rewardkit.reasons import Reason, ReasonCode
 
 
 def reason_of(error: BaseException) -> Reason:
-    """Return why a call that raised this has no value, with the user's line."""
+    """Return the Reason for an exception, with the user's line that raised it."""
     name = type(error).__name__
     if isinstance(error, NotJudged):
         return Reason(ReasonCode.NOT_JUDGED, words=str(error) or name)
@@ -41,10 +40,10 @@ def reason_of(error: BaseException) -> Reason:
 
 
 def guarded(function: Callable[..., Any], /, *positional: Any, **keywords: Any) -> Any:
-    """Return what a call returns, or a Reason where it raises.
+    """Call a function; return its result, or a Reason if it raises.
 
-    Any exception counts, as a panic of a Rust tokenizer is no `Exception`; only an
-    interrupt from the keyboard goes on.
+    BaseException is caught, as a panic of a Rust tokenizer is no `Exception`. Only
+    KeyboardInterrupt propagates.
     """
     try:
         return function(*positional, **keywords)
@@ -55,14 +54,14 @@ def guarded(function: Callable[..., Any], /, *positional: Any, **keywords: Any) 
 
 
 VALUES = frozenset({str, int, float, bool, NoneType, list, dict, Reason})
-"""Types of answers that are values of a field as they are."""
+"""Types of answers that need no conversion to be values of a field."""
 
 PLAIN_SCORES = frozenset({int, float, bool, NoneType})
-"""Types of scores whose taker settles all of them at once."""
+"""Types of scores that the caller converts all at once."""
 
 
 def as_field(answer: Any) -> Any:
-    """Return the value of a field; an iterator becomes a list, to be read twice."""
+    """Return the value of a field; an iterator becomes a list, as it is read twice."""
     if type(answer) is not str and isinstance(answer, Iterator | MappingView):
         return guarded(list, answer)
     return answer
@@ -71,12 +70,15 @@ def as_field(answer: Any) -> Any:
 def as_list(
     answer: Any, settle: Callable[[Any], Any], expected: str
 ) -> list[Any] | Reason:
-    """Return the answer for several rows as settled values, or why it is no list."""
+    """Return the answer for several rows as settled values, or the Reason of a failure.
+
+    `settle` converts one value. `expected` names the values in the Reason.
+    """
     if isinstance(answer, Reason):
         return answer
     if type(answer) is list:
-        as_they_are = VALUES if settle is as_field else PLAIN_SCORES
-        if as_they_are.issuperset(map(type, answer)):
+        plain_types = VALUES if settle is as_field else PLAIN_SCORES
+        if plain_types.issuperset(map(type, answer)):
             return list(answer)
     no_list = Reason(ReasonCode.NOT_A_LIST, value=preview(answer), expected=expected)
     if isinstance(answer, str | bytes | Mapping):
@@ -88,7 +90,7 @@ def as_list(
 
 
 def as_decision(answer: Any) -> bool | Reason | None:
-    """Return what a predicate decides: a bool, None ("cannot tell"), or a Reason."""
+    """Return the decision of a predicate: a bool, None ("cannot tell"), or a Reason."""
     if answer is None or isinstance(answer, Reason):
         return answer
     if isinstance(answer, bool) or _is_of_numpy(answer, NUMPY_BOOLS):
@@ -97,9 +99,9 @@ def as_decision(answer: Any) -> bool | Reason | None:
 
 
 def as_score(answer: Any) -> float | Reason | None:
-    """Return a finite number, None, or a Reason why the answer is no score.
+    """Return a finite number, None, or the Reason why the answer is not a score.
 
-    In the answer for several rows a `NotJudged` stands for a row without a score.
+    A list of answers may contain `NotJudged` for a row without a score.
     """
     if answer is None or isinstance(answer, Reason):
         return answer
@@ -122,21 +124,20 @@ def as_score(answer: Any) -> float | Reason | None:
 
 NUMPY_BOOLS = frozenset({"bool", "bool_"})
 NUMPY_NUMBERS = NUMPY_BOOLS | {"integer", "floating"}
-"""Names of numpy's types, and of those that all its integers and floats are of."""
+"""Names of numpy's types of booleans and of the base types of its numbers."""
 
 
 def _is_of_numpy(answer: Any, names: frozenset[str]) -> bool:
-    """Return whether an answer is of a numpy type of these names.
+    """Return whether the type of an answer is one of these numpy types.
 
-    numpy is not imported for it: a process that calls a function under a time limit
-    starts in half the time without.
+    Compares names, as a worker process starts in half the time without numpy.
     """
     types = type(answer).__mro__
     return any(kind.__module__ == "numpy" and kind.__name__ in names for kind in types)
 
 
 def place_of(error: BaseException) -> str:
-    """Return the innermost line of a user's file that an error came from, or ""."""
+    """Return the innermost line of a user's file in a traceback, or ""."""
     step = _users_step(error)
     if step is None:
         return ""
@@ -146,7 +147,7 @@ def place_of(error: BaseException) -> str:
 
 
 def _users_step(error: BaseException) -> TracebackType | None:
-    """Return the innermost step of a traceback that is in a user's file."""
+    """Return the innermost step of a traceback in a user's file, or None."""
     innermost = None
     step = error.__traceback__
     while step is not None:
@@ -157,10 +158,13 @@ def _users_step(error: BaseException) -> TracebackType | None:
 
 
 def unparsed_text(error: BaseException) -> tuple[str, str]:
-    """Return the user's name of a text that was used as a dict, list or number.
+    """Find a text that the user's code used as a dict, list or number.
 
-    Fields hold what an extractor read: text. With it comes the function that makes a
-    value of it; both are "" where an error has another cause.
+    This is a common mistake, as extracted fields are texts.
+
+    Returns:
+        The name of the variable, and the function that parses it ("json.loads" or
+        "float"); both are "" if the error has another cause.
     """
     step = _users_step(error)
     if step is None:
@@ -180,14 +184,14 @@ def unparsed_text(error: BaseException) -> tuple[str, str]:
 
 
 def _parser_with(method: str) -> str:
-    """Return what makes a value with this method of a text, "" where nothing does."""
+    """Return the parser of a text into a value with this method, or ""."""
     if hasattr(dict, method) or hasattr(list, method):
         return "json.loads"
     return "float" if hasattr(float, method) else ""
 
 
 def _failing_code(step: TracebackType) -> str:
-    """Return the expression in which a step of a traceback failed, or ""."""
+    """Return the expression that failed in a step of a traceback, or ""."""
     code = step.tb_frame.f_code
     positions = list(code.co_positions())
     line, last_line, start, end = positions[step.tb_lasti // 2]
@@ -198,11 +202,11 @@ def _failing_code(step: TracebackType) -> str:
 
 
 CELL_FOLDER = "ipykernel_"
-"""In the name of the folder in which a notebook's cells are files."""
+"""Part of the name of the folder in which ipykernel stores a notebook's cells."""
 
 LIBRARY_PREFIXES = (
     "<",
     str(Path(__file__).parents[1]),
     *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
 )
-"""Beginnings of files that are no user's: no file at all, rewardkit's, libraries'."""
+"""Prefixes of file names that are not the user's: no file, rewardkit, libraries."""

@@ -1,4 +1,4 @@
-"""Calls of async functions, some at a time, on an event loop of their own."""
+"""Make calls of async functions concurrently, on an event loop of their own."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from rewardkit.scoring.calls import (
 
 
 def await_all(calls: Calls, seconds: float | None) -> list[Any]:
-    """Make the calls of an async function, some at a time; late ones end.
+    """Make the calls of an async function concurrently; cancel late ones.
 
-    They run on a loop in a thread of its own, as a notebook's thread has one. The loop
-    stays: a client that a function holds belongs to the loop of its first use.
+    The event loop has a thread of its own, as a notebook's thread already runs a loop.
+    The loop is kept: a client that a function holds is bound to the loop of its first
+    use.
     """
     answers: list[Any] = [None] * calls.count
     rows = iter(range(calls.count))
@@ -40,7 +41,7 @@ def await_all(calls: Calls, seconds: float | None) -> list[Any]:
         )
         future.result()
     except KeyboardInterrupt:
-        for _ in rows:  # no other call begins
+        for _ in rows:  # exhausted, so that no further call begins
             pass
         raise
     return answers
@@ -51,8 +52,8 @@ async def _share(
 ) -> None:
     """Share the calls of these rows among some tasks, and fill in their answers.
 
-    A call has a task of its own where that shows: it has a time limit or notes, or an
-    earlier one changed the context, or cancelled the task that it ran in.
+    A call gets a task of its own only if necessary: it has a time limit or notes, or an
+    earlier call changed the context or cancelled its task.
     """
     function, columns = by_position(calls)
     result, notes, report = calls.result, calls.notes, CALLED.get()
@@ -101,7 +102,7 @@ async def _noted_call(
     columns: Sequence[Sequence[Any]],
     row: int,
 ) -> tuple[Any, dict[str, Any]]:
-    """Return what came of the call of a row, and what it noted."""
+    """Make the call of a row; return its result and its notes."""
     with listen(calls.notes is not None) as noted:
         try:
             answer = await function(*arguments_at(columns, row))
@@ -115,7 +116,7 @@ async def _apart(
     context: Context,
     seconds: float | None,
 ) -> tuple[Any, dict[str, Any]]:
-    """Make a call in a task and a context of its own, which ends after some seconds."""
+    """Make a call in a task and a context of its own; cancel it after `seconds`."""
     task = asyncio.get_running_loop().create_task(call, context=context)
     await asyncio.wait({task}, timeout=seconds)
     if task.done():
@@ -125,23 +126,23 @@ async def _apart(
 
 
 def _rows_of_arguments(columns: Sequence[Sequence[Any]]) -> Iterator[Any]:
-    """Yield the arguments of each row, None from one on that has none or fails."""
+    """Yield the arguments of each row, and None forever from the first failure on."""
     try:
         yield from zip(*columns, strict=True)
     except GeneratorExit:
         return
-    except BaseException:  # an argument cannot be made, and columns are out of step
+    except BaseException:  # an argument failed, so the columns are out of step
         pass
     yield from repeat(None)
 
 
 @lru_cache
 def event_loop(process: int, owner: int | str) -> asyncio.AbstractEventLoop:
-    """Return the event loop of a waiting thread, or of all that ask models."""
+    """Return the event loop for a thread, or for all judges; start it once."""
     loop = asyncio.new_event_loop()
 
     def run() -> None:
-        while True:  # a function may stop it, or end it by an error
+        while True:  # a user's function may stop the loop
             with suppress(BaseException):
                 loop.run_forever()
 

@@ -30,28 +30,28 @@ SETTLE_LISTS: dict[Any, Any] = {
     as_score: partial(as_list, settle=as_score, expected="scores"),
     as_field: partial(as_list, settle=as_field, expected="values"),
 }
-"""How the answer of a call for several rows is settled, by how one value is."""
+"""Conversion of one value -> conversion of the answer for several rows."""
 
 
 class Together(Enum):
-    """Rows that one call of a function is made for."""
+    """The rows that one call of a function covers."""
 
     ROW = ""
     GROUP = "group"
     """The siblings of a group."""
     BATCH = "batch"
-    """As GROUP where there are groups; where that fails, each row alone."""
+    """As GROUP if there are groups; after a failure, each row alone."""
     ALL = "all"
 
 
 IMMUTABLE = frozenset({str, int, float, bool, NoneType, bytes})
-"""Types of values that cannot be changed in place."""
+"""Types of immutable values."""
 
 NEEDS_SIBLINGS = Reason(ReasonCode.NEEDS_SIBLINGS)
 
 
 def at_rows(values: Column, rows: Rows) -> Column:
-    """Return the values of these rows, in their order."""
+    """Return the values of these rows, in the order of `rows`."""
     is_span = len(rows) > 0 and rows[-1] - rows[0] == len(rows) - 1
     if is_span and (rows[1:] > rows[:-1]).all():
         if len(rows) == len(values):
@@ -61,7 +61,7 @@ def at_rows(values: Column, rows: Rows) -> Column:
 
 
 def copy_value(value: Any) -> Any:
-    """Copy a value that a function may change; what cannot be copied stays itself."""
+    """Copy a value that a function may change, if it can be copied."""
     kind = type(value)
     if kind in IMMUTABLE:
         return value
@@ -76,7 +76,7 @@ def copy_value(value: Any) -> Any:
 
 
 class MadeColumn(Sequence[Any]):
-    """A column whose values are made of those of others, when they are asked for."""
+    """A column whose values are computed from other columns on access."""
 
     def __init__(self, make: Callable[..., Any], *columns: Column) -> None:
         self._make, self._columns = make, columns
@@ -96,10 +96,10 @@ class MadeColumn(Sequence[Any]):
 
 @lru_cache
 def _dict_maker(names: tuple[str, ...]) -> Callable[..., Record]:
-    """Return a function that makes a dict of the values of these names.
+    """Return a function that makes a dict with these keys from positional values.
 
-    It is made of source text, as a dict that is written out is built in half the time
-    of one that is made of pairs.
+    It is compiled from source, as a dict literal is built in half the time of
+    `dict(zip(...))`.
     """
     parameters = [f"value_{place}" for place in range(len(names))]
     items = []
@@ -111,16 +111,17 @@ def _dict_maker(names: tuple[str, ...]) -> Callable[..., Record]:
 
 
 def copy_column(values: Column) -> Column:
-    """Return a column whose values a function may change."""
+    """Return a column of copies that a function may change."""
     if IMMUTABLE.issuperset(map(type, values)):
         return values
     return MadeColumn(copy_value, values)
 
 
 class RowColumns(Mapping[str, Column]):
-    """Some rows as columns, each read when it is first asked for.
+    """Rows as columns, each read on first access.
 
-    `count` is the number of rows; `read_column` gives one whose values may be changed.
+    `count` is the number of rows. `read_column` returns a column whose values may be
+    changed.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class RowColumns(Mapping[str, Column]):
 
     @classmethod
     def of(cls, rows: Sequence[Plain]) -> RowColumns:
-        """Return these rows, whose values stay as they are."""
+        """Return the columns of rows; values are copied on access."""
         columns = lists_of_columns(rows)
         return cls(columns, len(rows), lambda name: copy_column(columns[name]))
 
@@ -154,7 +155,7 @@ class RowColumns(Mapping[str, Column]):
         return len(self._columns)
 
     def column(self, name: str) -> Column:
-        """Return a column, of ``None`` where the rows have none of this name."""
+        """Return a column, or a ``None`` per row if there is no such column."""
         return self[name] if name in self else [None] * self.count
 
     def without(self, names: Collection[str]) -> RowColumns:
@@ -163,7 +164,7 @@ class RowColumns(Mapping[str, Column]):
         return RowColumns(others, self.count, self.__getitem__)
 
     def beside(self, columns: Mapping[str, Column]) -> RowColumns:
-        """Return the same rows with these columns, in place of their own."""
+        """Return the same rows with these columns added or replaced."""
 
         def read_column(name: str) -> Column:
             return columns[name] if name in columns else self[name]
@@ -171,7 +172,7 @@ class RowColumns(Mapping[str, Column]):
         return RowColumns([*self, *columns], self.count, read_column)
 
     def rows(self, kind: type[Record] = dict) -> Sequence[Record]:
-        """Return each row as a dict of its own."""
+        """Return each row as a new `kind`, a dict or a subclass of it."""
         if not len(self):
             return MadeColumn(lambda _: kind(), range(self.count))
         dicts = MadeColumn(_dict_maker(tuple(self)), *self.values())
@@ -179,10 +180,10 @@ class RowColumns(Mapping[str, Column]):
 
 
 class Caller:
-    """Calls the functions of a reward for rows.
+    """A caller of the functions of one reward.
 
-    `values` are the fields, scores and columns that were asked for so far, by name.
-    What calls note goes into `notes`, a dict a row, if there are any.
+    `values` caches fields, scores and columns by name. `notes`, if given, collects the
+    notes of calls, one dict per row.
     """
 
     def __init__(
@@ -213,7 +214,7 @@ class Caller:
         return column
 
     def has(self, names: Iterable[str]) -> bool:
-        """Return whether there are columns, fields or scores of all these names."""
+        """Return whether a column, field or score exists for each of these names."""
         return all(name in self.values or name in self.columns for name in names)
 
     def answers(
@@ -224,10 +225,14 @@ class Caller:
         together: Together = Together.ROW,
         verdicts: dict[int, Any] | None = None,
     ) -> Column:
-        """Call a function for these rows; return its answers, or Reasons.
+        """Call a function for these rows; return one answer or Reason per row.
 
-        It is called for each row, or with lists for several rows `together`. `verdicts`
-        gets what it notes as `VERDICT`.
+        Args:
+            call: The function and its parameters.
+            rows: Positions of the rows, (rows,).
+            settle: Conversion of one answer.
+            together: The rows that one call covers; several are passed as lists.
+            verdicts: Filled with the `VERDICT` notes by row, if given.
         """
         if isinstance(call.function, Recorded) and len(rows):
             raise record_only_error(self.reward)
@@ -267,9 +272,9 @@ class Caller:
         *,
         are_retried: bool = False,
     ) -> list[Any]:
-        """Call a function with lists for so many rows each; return answers by row.
+        """Call a function with lists of `sizes` rows each; return answers by row.
 
-        The rows of a call that fails `are_retried` each alone.
+        If `are_retried`, the rows of a failed call are called again one by one.
         """
         notes = self._new_notes(len(sizes), verdicts)
         calls = self._calls(call, rows, sizes, SETTLE_LISTS[settle], notes)
@@ -281,19 +286,19 @@ class Caller:
             if are_retried and size > 1 and isinstance(answer, Reason):
                 failed += range(start, start + size)
             elif notes is not None:
-                bundle = rows[start : start + size].tolist()
-                self._keep_notes(notes[place], bundle, verdicts)
+                call_rows = rows[start : start + size].tolist()
+                self._keep_notes(notes[place], call_rows, verdicts)
         if failed:
-            ones = [1] * len(failed)
-            alone = self._list_answers(call, rows[failed], ones, settle, verdicts)
-            for place, answer in zip(failed, alone, strict=True):
+            sizes = [1] * len(failed)
+            retried = self._list_answers(call, rows[failed], sizes, settle, verdicts)
+            for place, answer in zip(failed, retried, strict=True):
                 answers[place] = answer
         return answers
 
     def _new_notes(
         self, count: int, verdicts: dict[int, Any] | None
     ) -> list[Record] | None:
-        """Return a dict for the notes of each call, or None if no notes are wanted."""
+        """Return an empty dict of notes per call, or None if no notes are needed."""
         if self.notes is None and verdicts is None:
             return None
         return [{} for _ in range(count)]
@@ -301,7 +306,7 @@ class Caller:
     def _keep_notes(
         self, noted: Record, rows: list[int], verdicts: dict[int, Any] | None
     ) -> None:
-        """Keep the verdicts of a call for these rows, and notes if it is one row."""
+        """Store the verdicts of a call for these rows, and notes of a single row."""
         if verdicts is not None and VERDICT in noted:
             verdict = noted.pop(VERDICT)
             if not isinstance(verdict, list):
@@ -318,7 +323,7 @@ class Caller:
         settle: Callable[[Any], Any],
         notes: list[Record] | None,
     ) -> Calls:
-        """Return the calls for each of these rows, or for so many of them as lists."""
+        """Return the calls for each row, or for lists of `sizes` rows each."""
         calls = self._bind(call, rows, sizes)
         if calls is None:
             read_column: Any = partial(self._arguments, call, rows)
@@ -329,10 +334,10 @@ class Caller:
         return replace(calls, settle=settle, notes=notes)
 
     def _bind(self, call: Call, rows: Rows, sizes: list[int] | None) -> Calls | None:
-        """Return the calls of a trainer's adapter, bound to columns.
+        """Bind a trainer's adapter to columns, or return None to call it row by row.
 
-        None under a time limit and for what it can only call by itself: there is a
-        column called as the rows are, or the arguments of a row cannot be made.
+        None under a time limit, if a column is named like whole rows, or if the
+        adapter fails to bind.
         """
         bind = getattr(call.function, "bind_columns", None)
         if bind is None or self.limit or ROLLOUT in self.columns:
@@ -346,14 +351,14 @@ class Caller:
         return calls
 
     def _arguments(self, call: Call, rows: Rows, name: str) -> Column:
-        """Return the values of a column, copies where a user's code may change them."""
+        """Return the values of a column, copied if user code may change them."""
         values = at_rows(self.column(name), rows)
         if not call.has_user_code or self._is_immutable(name):
             return values
         return MadeColumn(copy_value, values)
 
     def _is_immutable(self, name: str) -> bool:
-        """Return whether no value of a column can be changed in place."""
+        """Return whether all values of a column are immutable."""
         if name not in self._immutable:
             types = map(type, self.column(name))
             self._immutable[name] = IMMUTABLE.issuperset(types)
@@ -362,14 +367,14 @@ class Caller:
     def _lists(
         self, call: Call, rows: Rows, sizes: list[int], name: str
     ) -> list[Column]:
-        """Return the values of a column for each bundle of rows, as new lists."""
+        """Return the values of a column as new lists of `sizes` rows each."""
         values = list(self._arguments(call, rows, name))
         ends = list(accumulate(sizes))
         return [values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
 
 def spread(answer: list[Any] | Reason, rows: int) -> list[Any]:
-    """Return the answer for several rows by row; one Reason is that of each."""
+    """Return the answer for several rows by row; a Reason applies to every row."""
     if isinstance(answer, Reason):
         return [answer] * rows
     if len(answer) != rows:

@@ -1,6 +1,6 @@
-"""Calls of users' functions, in turn or some of an async one at a time.
+"""Calls of a user's function, and making them in turn.
 
-What a call raises is its answer, as a Reason; no error ends a pass over the rows.
+If a call raises, its answer is a Reason, so no error ends a pass over the rows.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ if TYPE_CHECKING:  # a process that makes calls starts without numpy
     from rewardkit.rollouts.columns import Column
 
 CONCURRENT_CALLS = 16
-"""Calls of one async component at a time. Our choice: about what an endpoint takes."""
+"""Concurrent calls of an async component. Our choice: an endpoint takes about these."""
 
 CALLED: ContextVar[Callable[[Mapping[str, Any]], None] | None] = ContextVar(
     "rewardkit_called", default=None
 )
-"""Called with what it noted when a call of an async function ends; a progress bar."""
+"""A progress callback: called with the notes of each async call that ends."""
 
 _is_scoring: ContextVar[bool] = ContextVar("rewardkit_is_scoring", default=False)
 
 
 ModelAsker = Callable[[Any, Sequence[Any]], Awaitable[list[Any]]]
-"""Returns the answers to the requests of a judge, see `AskingServer.answers`."""
+"""A function that returns the answers to a judge's requests, see `AskingServer`."""
 
 _model_asker: ModelAsker | None = None
 
 
 def set_model_asker(asker: ModelAsker | None) -> None:
-    """Set what asks models for the judges of this process; None: itself."""
+    """Set the function that asks models for this process's judges; None: they ask."""
     global _model_asker
     _model_asker = asker
 
 
 def model_asker() -> ModelAsker | None:
-    """Return what asks models for the judges of this process, if anything does."""
+    """Return the function that asks models for this process's judges, or None."""
     return _model_asker
 
 
 @contextmanager
 def scoring() -> Iterator[None]:
-    """Mark what is called in the block as called by rewardkit, not by a trainer.
+    """Mark calls in the block as made by rewardkit, not by a trainer.
 
-    A reward that was written for a trainer, and is scored here, then records nothing.
+    A reward exported to a trainer does not record such calls.
     """
     token = _is_scoring.set(True)
     try:
@@ -68,17 +68,17 @@ def scoring() -> Iterator[None]:
 
 
 def is_scoring() -> bool:
-    """Return whether rewardkit makes the call that is going on."""
+    """Return whether rewardkit makes the current call."""
     return _is_scoring.get()
 
 
 @dataclass(frozen=True, eq=False)
 class Calls:
-    """Calls of one function, for each of its parameters a column with the arguments.
+    """Calls of one function, with a column of arguments for each parameter.
 
-    `settle` makes a plain value of an answer, or a Reason why it is none. A trainer's
-    adapter says by `result` what came of an answer, to which `result_arguments` are
-    added, a column each. What a call notes goes into its dict of `notes`.
+    `settle` converts an answer to a plain value or a Reason. `result` is a trainer's
+    conversion of an answer; it also gets `result_arguments`, one column each. `notes`
+    has one dict per call.
     """
 
     function: Callable[..., Any]
@@ -99,7 +99,7 @@ class Calls:
         count: int,
         settle: Callable[[Any], Any] = as_field,
     ) -> Calls:
-        """Fill the parameters of a signature from columns by name."""
+        """Fill the parameters of a call from columns by name."""
         positional = [column(name) for name in call.positional]
         keywords = {key: column(name) for key, name in call.keywords.items()}
         return cls(call.function, positional, keywords, count, settle, call.is_async)
@@ -107,23 +107,23 @@ class Calls:
     def columns(
         self, rows: Sequence[int]
     ) -> tuple[list[list[Any]], dict[str, list[Any]], int]:
-        """Return the arguments of some of the calls, and how many these are."""
+        """Return the arguments of the calls of these rows, and the number of calls."""
 
-        def some(column: Column) -> list[Any]:
+        def select(column: Column) -> list[Any]:
             if type(column) is list and type(rows) is range:
                 return column[rows.start : rows.stop]
             return [column[row] for row in rows]
 
-        positional = list(map(some, self.positional))
-        keywords = {name: some(column) for name, column in self.keywords.items()}
+        positional = list(map(select, self.positional))
+        keywords = {name: select(column) for name, column in self.keywords.items()}
         return positional, keywords, len(rows)
 
 
 def prepare(functions: Iterable[Any]) -> None:
-    """Let functions that ask a model see whether it can be asked, before any call.
+    """Let functions that ask a model check that they can, before any call.
 
     Raises:
-        InputError: it cannot.
+        InputError: A model cannot be asked.
     """
     for function in functions:
         prepare_function = getattr(function, "prepare", None)
@@ -132,10 +132,10 @@ def prepare(functions: Iterable[Any]) -> None:
 
 
 def by_position(calls: Calls) -> tuple[Callable[..., Any], list[Column]]:
-    """Return a function of positional arguments alone that makes a call, and columns.
+    """Return a function that takes only positional arguments, and their columns.
 
-    Parameters of a Python function are filled by position as far as they follow one
-    another, which is quicker than by keyword.
+    Keywords of a Python function become positional arguments as far as its parameters
+    are contiguous, which is faster.
     """
     function: Callable[..., Any] = calls.function
     columns, keywords = list(calls.positional), dict(calls.keywords)
@@ -159,7 +159,7 @@ def by_position(calls: Calls) -> tuple[Callable[..., Any], list[Column]]:
 
 
 def in_turn(calls: Calls) -> list[Any]:
-    """Collect answers as fast as a bare loop; a call that raises leaves a Reason."""
+    """Make the calls in turn, as fast as a bare loop; a failed call is a Reason."""
     function, columns = by_position(calls)
     notes = calls.notes
 
@@ -188,9 +188,9 @@ def in_turn(calls: Calls) -> list[Any]:
             values = map(calls.result, values)
     results: list[Any] = []
     while True:
-        error: BaseException = StopIteration()  # which ends a map
+        error: BaseException = StopIteration()  # a function may end the map with it
         try:
-            results.extend(values)  # keeps what came before a call that raised
+            results.extend(values)  # keeps the results before a call that raises
         except KeyboardInterrupt:
             raise
         except BaseException as raised:
@@ -198,14 +198,14 @@ def in_turn(calls: Calls) -> list[Any]:
         if len(results) == calls.count:
             return results
         if not are_by_row and not _has_arguments(columns, len(results)):
-            # the columns are out of step behind an argument that cannot be made
+            # after an argument that failed, the columns are out of step
             are_by_row = True
             values = map(call_row, range(len(results) + 1, calls.count))
         results.append(reason_of(error))
 
 
 def _has_arguments(columns: Sequence[Column], row: int) -> bool:
-    """Return whether the arguments of a row can be made, see `MadeColumn`."""
+    """Return whether the arguments of a row can be computed, see `MadeColumn`."""
     try:
         for column in columns:
             column[row]
@@ -220,12 +220,12 @@ def arguments_at(columns: Sequence[Column], row: int) -> list[Any]:
 
 
 def result_of(calls: Calls, answer: Any, row: int) -> Any:
-    """Return what came of the answer for a row."""
+    """Return the result of the answer for a row, see `Calls.result`."""
     if calls.result is None:
         return answer
     return calls.result(answer, *arguments_at(calls.result_arguments, row))
 
 
 def concurrency(function: Any) -> int:
-    """Return how many calls of an async function are made at a time."""
+    """Return the number of concurrent calls of an async function."""
     return int(getattr(function, "concurrency", CONCURRENT_CALLS))

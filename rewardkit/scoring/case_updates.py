@@ -1,4 +1,4 @@
-"""Updates of a case file: what a person accepts of a reward that has changed."""
+"""Update a case file after a person accepted what a changed reward gives."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Update:
     Attributes:
         case: Name of the case.
         part: "reward", or the component.
-        expected: A value, a range or a status; of two completions `ABOVE` or `BELOW`,
-            which is better, or `EQUAL`; `DROPPED` to take the case out of the file.
+        expected: A value, a range or a status. For two completions `ABOVE`, `BELOW` or
+            `EQUAL`. `DROPPED` removes the case from the file.
     """
 
     case: str
@@ -50,7 +50,7 @@ class Update:
 
 
 def propose_updates(result: CheckResult) -> list[Update]:
-    """Return for each miss the update under which the case would pass, if any."""
+    """Return the updates under which missed cases would pass."""
     updates = []
     for miss in result.misses:
         if miss.proposed is not None:
@@ -61,14 +61,14 @@ def propose_updates(result: CheckResult) -> list[Update]:
 def update_cases(path: str | Path, updates: Iterable[Update]) -> int:
     """Write updates to a case file, whole or not at all.
 
-    Lines of other cases keep their bytes, and keys their order. A case that is updated
-    is decided: TODO is taken from its `why`.
+    Lines of other cases keep their bytes, and keys their order. An updated case is
+    decided, so TODO is removed from its `why`.
 
     Returns:
         The number of cases that changed.
 
     Raises:
-        CasesError: the file cannot be read as cases, or has no such case.
+        CasesError: The file cannot be read as cases, or lacks a case.
     """
     by_case: dict[str, list[Update]] = {}
     for update in updates:
@@ -92,7 +92,7 @@ def update_cases(path: str | Path, updates: Iterable[Update]) -> int:
 
 
 def _updated(raw: Record, update: Update) -> Record:
-    """Return a case, as a file has it, after an update."""
+    """Return the JSON object of a case after an update."""
     case = dict(raw)
     if update.expected in (ABOVE, BELOW, EQUAL):
         case = _with_order(raw, update.expected)
@@ -109,7 +109,7 @@ def _updated(raw: Record, update: Update) -> Record:
 
 
 def _with_order(raw: Plain, decision: str) -> Record:
-    """Return a case of two completions after it was decided which is better."""
+    """Return a case of two completions after the decision which is better."""
     first, second = raw.get("pair") or raw.get("equal") or (raw["above"], raw["below"])
     if decision == EQUAL:
         decided: Record = {"equal": [first, second]}
@@ -134,19 +134,26 @@ def replace_component(
     *,
     timeout: float | None = None,
 ) -> int:
-    """Let cases name other components in the place of one, whole or not at all.
+    """Replace the name of a component in a case file, whole or not at all.
 
-    With one name the component was renamed, and all that is expected of it stays. With
-    several it was split, and what a part gives now is no expectation: nothing is
-    expected of the parts, and a case that expects nothing else is undecided. An order
-    goes by the first part that has it, and stays as it is where none has.
+    One name means that the component was renamed: its expectations stay. Several names
+    mean that it was split: its expectations are removed, as the parts' present scores
+    were not decided by anyone, and a case without other expectations is undecided. An
+    order is assigned to the first part that meets it, if any.
+
+    Args:
+        path: The case file.
+        reward: The changed reward.
+        old: The component that is gone.
+        names: Components of the reward that replace it.
+        timeout: Seconds for each call of a user's function.
 
     Returns:
         The number of cases that changed.
 
     Raises:
-        CasesError: the file cannot be read or names no such component, or the reward
-            lacks one of `names`.
+        CasesError: The file cannot be read or does not name the component, or the
+            reward lacks one of `names`.
     """
     for name in names:
         if name not in reward.names:
@@ -159,19 +166,15 @@ def replace_component(
     if not cases or not names:
         raise CasesError(f"no case of {str(path)!r} names a component {old!r}")
     is_split = len(names) > 1
-    of_order: dict[str, str] = {}
+    order_parts = {}
     if is_split:
-        outcomes = evaluate_cases(reward, cases, timeout)
-        for case, row in numbered(cases):
-            for name in names if case.below is not None else ():
-                if Expectation(case, name, row, below=row + 1).is_met(outcomes):
-                    of_order.setdefault(case.name, name)
+        order_parts = _find_order_parts(reward, cases, names, timeout)
 
     def edit(case_name: str, raw: Record) -> Record:
         case = dict(raw)
         if raw.get("component") == old:
-            otherwise = old if is_split else names[0]
-            case["component"] = of_order.get(case_name, otherwise)
+            default = old if is_split else names[0]
+            case["component"] = order_parts.get(case_name, default)
         if old in raw.get("scores", {}):
             if is_split:
                 return _without_split(case, old, names)
@@ -181,10 +184,23 @@ def replace_component(
     return _rewrite(path, edit)
 
 
-def _without_split(raw: Plain, old: str, names: Sequence[str]) -> Record:
-    """Return a case without what it expects of a component that was split.
+def _find_order_parts(
+    reward: Reward, cases: Sequence[Case], names: Sequence[str], timeout: float | None
+) -> dict[str, str]:
+    """Return for each order the first of these components that meets it, by case."""
+    parts: dict[str, str] = {}
+    outcomes = evaluate_cases(reward, cases, timeout)
+    for case, row in numbered(cases):
+        for name in names if case.below is not None else ():
+            if Expectation(case, name, row, below=row + 1).is_met(outcomes):
+                parts.setdefault(case.name, name)
+    return parts
 
-    Its `why` says what that was. It is undecided unless it expects something else.
+
+def _without_split(raw: Plain, old: str, names: Sequence[str]) -> Record:
+    """Return a case without the expectation of a component that was split.
+
+    Its `why` records the expectation. Without another one the case is undecided.
     """
     case = dict(raw)
     scores = dict(raw["scores"])
@@ -202,7 +218,7 @@ def _without_split(raw: Plain, old: str, names: Sequence[str]) -> Record:
 
 
 def _rename_key(scores: Plain, old: str, new: str) -> Record:
-    """Return a dict with a key in the place of one; a key that is there stays."""
+    """Return a dict with a key renamed, unless the new key exists already."""
     renamed: Record = {}
     for key, value in scores.items():
         name = new if key == old else key
@@ -213,10 +229,9 @@ def _rename_key(scores: Plain, old: str, new: str) -> Record:
 def suggest_component(
     reward: Reward, cases: Iterable[Case], old: str, *, timeout: float | None = None
 ) -> str:
-    """Return the component that meets most of what cases expect of one that is gone.
+    """Return the component that meets most expectations of a removed component.
 
-    Of those that meet as much the one with the nearest name; "" where none meets
-    anything.
+    Ties go to the most similar name. "" if no component meets any.
     """
     cases = [case for case in cases if old in case.parts]
     outcomes = evaluate_cases(reward, cases, timeout)
@@ -228,14 +243,14 @@ def suggest_component(
             met[name] += item.is_met(outcomes)
     most = max(met.values(), default=0)
     best = [name for name, count in met.items() if count == most > 0]
-    near = [name for name in best if did_you_mean(old, [name])]
-    return next(iter([*near, *best]), "")
+    similar = [name for name in best if did_you_mean(old, [name])]
+    return next(iter([*similar, *best]), "")
 
 
 def _rewrite(path: str | Path, edit: Callable[[str, Record], Record | None]) -> int:
-    """Write a case file anew after an edit of its cases; return how many changed.
+    """Edit each case of a file; return the number of changed cases.
 
-    The line of a case that an edit makes None of is taken out.
+    `edit` gets the name and the JSON object of a case; None removes the case.
     """
     file = case_file(path)
     load_cases(file)

@@ -1,4 +1,4 @@
-"""Cases, decided by people: completions with what a reward should give for them."""
+"""Cases: completions with the reward that people decided they should get."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,11 +25,10 @@ from rewardkit.rollouts.paths import (
 from rewardkit.scoring.expected import TOLERANCE, Expected
 
 WHOLE: Final = ""
-"""What stands for the whole reward where a component is named."""
+"""The name of the whole reward in place of a component's."""
 
 TODO: Final = "TODO"
-"""Beginning of the `why` of a case on which nobody has decided."""
-
+"""Start of the `why` of an undecided case."""
 
 OWN_KEYS: Final = (
     "name",
@@ -42,30 +42,29 @@ OWN_KEYS: Final = (
     "pair",
     "component",
 )
-"""Keys of a case that are no columns."""
+"""Keys of a case that are not columns."""
 
 PAIR_KEYS: Final = (("above", "below"), ("equal",), ("pair",))
-"""Keys of the two completions of a case: an order, as good as each other, or asked."""
+"""Keys of two completions: an order, equally good ones, or undecided ones."""
 
 SHARED_KEYS: Final = ("prompt", "prompt_id", "ground_truth")
-"""Columns that the completions of an order have in common."""
+"""Columns that two compared completions share."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is expected of one completion, or of two: that the first earns more.
+    """A completion with its expected reward, or an order of two completions.
 
     Attributes:
-        name: Name of the case, which no other has.
-        columns: The completion and its other columns; of an order, those of the
-            completion that is to stand above.
-        reward: What the reward is to be, if the case says so.
-        scores: Component -> what its score is to be.
-        why: Why; of an undecided case, what is to be decided.
-        below: Columns of the completion that is to get less; None where there is no
-            order.
-        component: The component by which an order goes, "" for the reward.
-        is_equal: Whether the completion and the one of `below` are to get the same.
+        name: The unique name of the case.
+        columns: The completion and its other columns; for an order, those of the
+            completion that should get more.
+        reward: The expected reward, if any.
+        scores: Component -> expected score.
+        why: The explanation; for an undecided case, the question to decide.
+        below: Columns of the completion that should get less, None without an order.
+        component: The component that the order is about, "" for the reward.
+        is_equal: Whether both completions should get the same.
     """
 
     name: str
@@ -79,17 +78,17 @@ class Case:
 
     @property
     def is_undecided(self) -> bool:
-        """Return whether nobody has decided on it: it neither passes nor fails."""
+        """Return whether the case is undecided: it neither passes nor fails."""
         return self.why.lstrip().startswith(TODO)
 
     @property
     def rows(self) -> tuple[Plain, ...]:
-        """Return the columns of each of its completions: of one, or of two."""
+        """Return the columns of each completion: of one, or of two."""
         return (self.columns,) if self.below is None else (self.columns, self.below)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Return what it expects something of: components, and "" for the reward."""
+        """Return the components with expectations, "" standing for the reward."""
         names = [] if self.reward is None else [WHOLE]
         if self.below is not None:
             names.append(self.component)
@@ -108,15 +107,15 @@ def load_cases(source: CaseSource) -> list[Case]:
       expectation is a value (a number, within `tolerance`, by default 0.01), a range
       [low, high], or a status: "unscored", "gated", "abstained", "error".
     - Or `above` and `below`, an order: two objects with a `completion` each, of the
-      same prompt; the first is to earn more, by `component` where that is given. Or
-      `equal`, a list of two such objects that are to earn the same; or `pair`, such a
+      same prompt. The first should get more, of the reward or of a `component`. Or
+      `equal`, a list of two such objects that should get the same; or `pair`, such a
       list of an undecided case.
-    - `name`, and `why`. Where `why` begins with TODO the case is undecided: it neither
-      passes nor fails, and need not expect anything yet.
+    - `name`, and `why`. If `why` begins with TODO the case is undecided: it neither
+      passes nor fails, and needs no expectation yet.
 
     Raises:
-        CasesError: no such file, a broken line, a case without completion or
-            expectation, a name twice.
+        CasesError: The file is missing, a line is broken, a case lacks a completion or
+            an expectation, or a name occurs twice.
 
     >>> load_cases([{"completion": "4", "reward": 1.0}])[0].reward.low
     0.99
@@ -167,7 +166,7 @@ def _read_file(path: Path) -> list[Case]:
 
 
 def _read_case(raw: Any, where: str, line: int) -> Case:
-    """Read one case. CasesError: it is none, and `where` it stands."""
+    """Read one case. CasesError: it is invalid; the message names `where`."""
     if isinstance(raw, Case):
         return raw
     if not isinstance(raw, Mapping):
@@ -207,7 +206,7 @@ def _read_case(raw: Any, where: str, line: int) -> Case:
 def _read_order(
     raw: Plain, where: str, name: str, why: str, keys: Sequence[str]
 ) -> Case:
-    """Read a case of two completions, which stand under one of `PAIR_KEYS`."""
+    """Read a case of two completions under `keys`, one of `PAIR_KEYS`."""
     labels = " and ".join(map(repr, keys))
     for key in ("completion", "messages", "reward", "scores", "tolerance"):
         if key in raw:
@@ -215,39 +214,38 @@ def _read_order(
                 f"{where}: {key!r} is of one completion, and {labels} of two; write a "
                 "case for each"
             )
-    others = [key for other in PAIR_KEYS if other != keys for key in other]
-    for key in others:
-        if key in raw:
+    for key in chain.from_iterable(PAIR_KEYS):
+        if key in raw and key not in keys:
             raise CasesError(f"{where}: {labels} and {key!r} say different things")
-    sides_by_key = {key: raw.get(key) for key in keys}
+    objects = {key: raw.get(key) for key in keys}
     if len(keys) == 1:
-        (both,) = sides_by_key.values()
+        (both,) = objects.values()
         if not isinstance(both, list) or len(both) != 2:
             raise CasesError(
                 f"{where}: {labels} is {preview(both)}; write a list of two objects "
                 "with a completion each"
             )
-        sides_by_key = {f"{keys[0]}[{place}]": both[place] for place in (0, 1)}
+        objects = {f"{keys[0]}[{place}]": both[place] for place in (0, 1)}
     shared = {key: value for key, value in raw.items() if key not in OWN_KEYS}
-    sides = []
-    for key, side in sides_by_key.items():
-        if not isinstance(side, Mapping):
+    columns = []
+    for key, item in objects.items():
+        if not isinstance(item, Mapping):
             raise CasesError(
-                f"{where}: {key}={preview(side)} is no object with a completion; "
+                f"{where}: {key}={preview(item)} is no object with a completion; "
                 "give two, each with its own"
             )
-        misplaced_keys = sorted({*SHARED_KEYS} & side.keys())
+        misplaced_keys = sorted({*SHARED_KEYS} & item.keys())
         if misplaced_keys:
             raise CasesError(
                 f"{where}: {key!r} has a {misplaced_keys[0]!r} of its own; an order is "
                 "of two completions of the same prompt, so write it beside 'above'"
             )
-        sides.append(_read_columns({**shared, **side}, f"{where}: {key!r}"))
+        columns.append(_read_columns({**shared, **item}, f"{where}: {key!r}"))
     component = raw.get("component", WHOLE)
     if not isinstance(component, str):
         raise CasesError(f"{where}: component={component!r} is no name of a component")
     is_equal = keys == ("equal",)
-    case = Case(name, sides[0], None, {}, why, sides[1], component, is_equal)
+    case = Case(name, columns[0], None, {}, why, columns[1], component, is_equal)
     if keys == ("pair",) and not case.is_undecided:
         raise CasesError(
             f"{where}: nothing says which of the 'pair' is better; put them under "
@@ -270,7 +268,7 @@ def _read_columns(raw: Plain, where: str) -> Record:
 
 
 def _check_keys(raw: Mapping[Any, Any], where: str) -> None:
-    """Raise a CasesError where a key is a slip of one of `OWN_KEYS`."""
+    """Raise a CasesError if a key is a misspelt one of `OWN_KEYS`."""
     for key in raw:
         slip = _describe_slip(str(key))
         if slip and key not in (*OWN_KEYS, "score"):
@@ -283,7 +281,7 @@ def _describe_slip(key: str) -> str:
 
 
 def _columns_by_alias(raw: Plain) -> Record:
-    """Return the columns that stand under another name, as in a copied row of a log."""
+    """Return columns under their canonical names, as a log's row may use others."""
     columns = {}
     for name in ("prompt", "completion", "ground_truth"):
         if name in raw or (name == "completion" and "messages" in raw):
@@ -296,7 +294,7 @@ def _columns_by_alias(raw: Plain) -> Record:
 
 
 def cases_of(source: CaseSource) -> list[Case]:
-    """Return the cases of a source; no cases, unlike in `load_cases`, are no error."""
+    """Return the cases of a source; unlike `load_cases`, accept an empty list."""
     if isinstance(source, Iterable) and not isinstance(source, str | Path | Mapping):
         source = list(source)
         cases = [case for case in source if isinstance(case, Case)]
@@ -306,19 +304,18 @@ def cases_of(source: CaseSource) -> list[Case]:
 
 
 def append_cases(path: str | Path, cases: Iterable[Plain]) -> int:
-    """Add cases to a JSONL file, which is made where there is none.
+    """Add cases to a JSONL file; create it if it is missing.
 
-    A case that asks and expects what one of the file does is passed over; a name that
-    is in use gets a number. Lines that are there are not touched, and a reader sees the
-    old file or the new one.
+    A case with the content of an existing one is skipped, and a name that exists gets a
+    number. Existing lines are not changed, and the file is replaced atomically.
 
     Returns:
-        The number of cases that were added.
+        The number of added cases.
 
     Raises:
-        CasesError: the file cannot be read as cases, a case is none or cannot be
-            written as JSON; these are the cases that come with rewardkit.
-        InputError: there is no such folder.
+        CasesError: The file cannot be read as cases, a case is invalid or cannot be
+            written as JSON, or the path is of the cases that come with rewardkit.
+        InputError: The folder does not exist.
 
     >>> from tempfile import TemporaryDirectory
     >>> case = {"name": "four", "completion": "4", "reward": 1.0}
@@ -356,7 +353,7 @@ def append_cases(path: str | Path, cases: Iterable[Plain]) -> int:
 
 
 def case_file(path: str | Path) -> Path:
-    """Return the case file to write to. Errors as in `append_cases`."""
+    """Return the path of a case file to write. Errors as in `append_cases`."""
     if str(path).startswith(GALLERY_PREFIX):
         raise CasesError(
             f"{str(path)!r} are cases that come with rewardkit; give a case file of "
@@ -366,7 +363,7 @@ def case_file(path: str | Path) -> Path:
 
 
 def as_line(case: Plain) -> bytes:
-    """Write a case as a line of JSON; half a character as an escape."""
+    """Return a case as a line of JSON, lone surrogates escaped."""
     try:
         text = json.dumps(case, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -378,6 +375,6 @@ def as_line(case: Plain) -> bytes:
 
 
 def _content_of(case: Plain) -> str:
-    """Return what a case asks and expects, as a key: all but its name and why."""
+    """Return a key of the content of a case: all but its name and why."""
     content = {key: value for key, value in case.items() if key not in ("name", "why")}
     return json.dumps(content, sort_keys=True, default=preview)

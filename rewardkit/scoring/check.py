@@ -1,4 +1,4 @@
-"""check(): a reward against cases of what it is expected to give."""
+"""check(): compare a reward with the expectations of cases."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ def check(
     ignore: Collection[str] = (),
     timeout: float | None = None,
 ) -> CheckResult:
-    """Score every case and compare it with what it expects.
+    """Score every case and compare the scores with its expectations.
 
-    Each case is a group of its own, so that group components abstain. The reward is the
-    one before any transform. A case whose `why` begins with TODO is undecided: it is
-    scored and shown, and neither passes nor fails.
+    Each case is a group of its own, so group components abstain. The reward is compared
+    before any transform. A case whose `why` begins with TODO is undecided: it is scored
+    and shown, and neither passes nor fails.
 
     Args:
-        reward: what is checked.
-        cases: cases, dicts, or a case file, as `load_cases` reads them.
-        ignore: components whose expectations are left out where the reward does not
-            have them: one case file then serves several versions. What cases expect of
-            others that it does not have is `unknown`, and the rest is checked.
-        timeout: seconds for each call of a function that is not rewardkit's own.
+        reward: The reward to check.
+        cases: Cases, dicts, or a case file, as `load_cases` reads them.
+        ignore: Components that the reward may lack: their expectations are left out, so
+            one case file serves several versions. Expectations of other components that
+            the reward lacks are `unknown`.
+        timeout: Seconds for each call of a user's function.
 
     Raises:
-        RewardError: a case lacks a column that the reward asks for.
-        CasesError: the cases cannot be read.
+        RewardError: A case lacks a column that the reward needs.
+        CasesError: The cases cannot be read.
     """
     check_reward(reward, "check")
     usable, left_out, unknown = cases_for(reward, cases, ignore)
@@ -91,7 +91,7 @@ def check(
 def evaluate_cases(
     reward: Reward, cases: Sequence[Case], timeout: float | None = None
 ) -> Outcomes:
-    """Score the completions of cases, in the rows of `columns_of`."""
+    """Score the completions of cases; the rows are those of `columns_of`."""
     columns = columns_of(cases)
     prepare(reward.functions)
     rows = sum(len(case.rows) for case in cases)
@@ -102,10 +102,9 @@ def evaluate_cases(
 
 
 def assert_cases(reward: Reward, cases: CaseSource) -> None:
-    """Raise an AssertionError that lists every miss; for pytest and for nbval.
+    """Raise an AssertionError that lists every miss, for pytest and nbval.
 
-    A component that cases name and the reward lacks is one, too; undecided cases are
-    none.
+    Cases of a component that the reward lacks are misses, too; undecided cases are not.
     """
     result = check(reward, cases)
     if not result.is_met:
@@ -113,7 +112,7 @@ def assert_cases(reward: Reward, cases: CaseSource) -> None:
 
 
 def components_of(cases: Iterable[Case]) -> set[str]:
-    """Return the components of which cases expect something."""
+    """Return the components with expectations in cases."""
     names: set[str] = set()
     for case in cases:
         names.update(case.parts)
@@ -121,10 +120,10 @@ def components_of(cases: Iterable[Case]) -> set[str]:
 
 
 class UsableCases(NamedTuple):
-    """The cases that a reward can be held to, and what was left out of them.
+    """The cases that a reward can be checked with, and what was left out.
 
-    `left_out` counts by component the expectations that were ignored; `unknown` names
-    by component the cases that expect something of one that the reward lacks.
+    By component that the reward lacks, `left_out` counts the ignored expectations and
+    `unknown` names the cases with other expectations.
     """
 
     cases: list[Case]
@@ -135,12 +134,12 @@ class UsableCases(NamedTuple):
 def cases_for(
     reward: Reward, source: CaseSource, ignore: Collection[str] = ()
 ) -> UsableCases:
-    """Return the cases that a reward can be held to, without what it does not have.
+    """Return the cases without expectations of components that the reward lacks.
 
-    Cases that expect nothing else are not among them.
+    Cases without other expectations are left out.
 
     Raises:
-        RewardError, CasesError: as in `check`.
+        RewardError, CasesError: As in `check`.
     """
     if isinstance(ignore, str) or not isinstance(ignore, Collection):
         raise CasesError(f"ignore={ignore!r} is not a list of names of components")
@@ -174,7 +173,7 @@ def cases_for(
 
 
 def _describe_miss(item: Expectation, outcomes: Outcomes) -> Miss:
-    """Describe what a case expects and its row does not give."""
+    """Describe an expectation that the outcomes do not meet."""
     case = item.case
     outcome = PartOutcome.of(outcomes, item.part, item.row)
     got = outcome.value
@@ -208,14 +207,14 @@ def _describe_miss(item: Expectation, outcomes: Outcomes) -> Miss:
 
 
 def _propose_order(difference: float) -> str | None:
-    """Return which of two is better by their scores; None where none is."""
+    """Return which of two completions is better by score, None if they tie."""
     if difference > ROUNDING:
         return ABOVE
     return BELOW if difference < -ROUNDING else None
 
 
 def _propose(item: Expectation, outcome: PartOutcome) -> Any:
-    """Return what a case would expect if what is given were right; None of an error."""
+    """Return the expectation that the outcome would meet, None for an error."""
     if outcome.is_error or item.expected is None:
         return None
     written = item.expected.written
@@ -226,21 +225,17 @@ def _propose(item: Expectation, outcome: PartOutcome) -> Any:
 
 
 def _describe_undecided(case: Case, row: int, outcomes: Outcomes) -> Undecided:
-    """Describe what the completions of an undecided case get now."""
-    outcome = [PartOutcome.of(outcomes, case.component, row)]
-    below = ""
+    """Describe the present scores of an undecided case."""
+    outcome = PartOutcome.of(outcomes, case.component, row)
+    got, below = outcome.value, ""
+    choices: tuple[Any, ...] = (outcome.plain, DROPPED)
     if case.below is not None:
-        outcome.append(PartOutcome.of(outcomes, case.component, row + 1))
+        other = PartOutcome.of(outcomes, case.component, row + 1)
+        got = f"{got}, below {other.value}"
         below = _completion_of(case.below)
-    got: Any = outcome[0].value
-    choices: tuple[Any, ...] = ()
-    if len(outcome) > 1:
-        got = f"{got}, below {outcome[1].value}"
         choices = (ABOVE, BELOW, EQUAL, DROPPED)
-    elif outcome[0].is_error:
+    elif outcome.is_error:
         choices = (DROPPED,)
-    else:
-        choices = (outcome[0].plain, DROPPED)
     return Undecided(
         case.name,
         case.component or REWARD,

@@ -1,4 +1,4 @@
-"""CheckResult: how many cases a reward meets, every miss, and what is undecided."""
+"""CheckResult: the cases that a reward passes, misses and leaves undecided."""
 
 from __future__ import annotations
 
@@ -24,36 +24,35 @@ CASE_LINES: Final = (
     '{"prompt": "...", "ground_truth": "...", "above": {"completion": "..."}, '
     '"below": {"completion": "..."}, "why": "..."}'
 )
-"""What lines of a case file may look like."""
+"""Example lines of a case file."""
 
 REWARD: Final = "reward"
-"""What a miss calls the whole reward."""
+"""The name of the whole reward in a miss."""
 
 MORE: Final = "more than below"
 SAME: Final = "the same as below"
-"""What a case of two expects of the first, in words."""
+"""Expectations of the first of two completions."""
 
 ABOVE: Final = "above is better"
 BELOW: Final = "below is better"
-"""What may be decided of an order: it stands as it is, or is turned around."""
 EQUAL: Final = "equally good"
 DROPPED: Final = "drop the case"
-"""What else may be decided of an undecided case."""
+"""Decisions on a case of two completions; the last also on any undecided case."""
 
 MOST_CHARACTERS: Final = 200
-"""Characters of a completion that the text of a miss quotes."""
+"""Most characters of a completion in the text of a miss."""
 
 
 @dataclass(frozen=True)
 class Miss:
     """An expectation that was not met.
 
-    `what` is "reward" or the component; `got` its score, or its status with the reason;
-    of an order, what both get, and `below` is the completion that is to get less.
-    `turns` says what a transcript has before its completion. `reason` is the record of
-    why there is no score. `proposed` is what the case would expect if what came were
-    right: a value, a range of the same width, a status, or which of two completions is
-    better; None where it is an error, or both get the same.
+    `what` is "reward" or the component. `got` is its score, or its status with the
+    reason; for an order, those of both completions, and `below` is the completion that
+    should get less. `turns` is the transcript before the completion. `reason` says why
+    a score is missing. `proposed` is the expectation that the outcome would meet: a
+    value, a range of the same width, a status, or the better completion; None for an
+    error or a tie.
     """
 
     case: str
@@ -71,7 +70,7 @@ class Miss:
     proposed: Any = None
 
     def redacted(self) -> Miss:
-        """Return the miss without what its reason quotes."""
+        """Return the miss without the quotes of its reason."""
         if self.reason is None:
             return self
         reason = self.reason.redacted()
@@ -81,7 +80,7 @@ class Miss:
         return replace(self, got=f"{status} ({reason})", reason=reason)
 
     def quote(self) -> Any:
-        """Return what came instead, as it stands on a page."""
+        """Return `got` for a page, with a redacted form."""
         if self.reason is None:
             return str(self.got)
         return UserText(self.got, str(self.redacted().got))
@@ -105,11 +104,11 @@ class Miss:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A case on which nobody has decided, and what its completions get now.
+    """An undecided case with the present scores of its completions.
 
-    `what` is "reward" or the component; `below` is the second completion of an order.
-    `choices` are what may be decided: which is better, or what it gets now, or that it
-    is no case.
+    `what` is "reward" or the component, `below` the second completion of an order.
+    `choices` are the possible decisions: the better completion, or the present score,
+    or to drop the case.
     """
 
     case: str
@@ -124,12 +123,11 @@ class Undecided:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CheckResult(HasPage, PlainRecord):
-    """The outcome of a check: how many cases passed, every miss, what is undecided.
+    """The outcome of a check: the cases, every miss, and undecided cases.
 
-    A case may miss in several places; an undecided one neither passes nor fails.
-    `left_out` counts by component the expectations that were ignored because the reward
-    does not have it; `unknown` names by component the cases that expect something of
-    one that the reward lacks and nobody ignores.
+    A case may have several misses; an undecided one neither passes nor fails. By
+    component that the reward lacks, `left_out` counts the ignored expectations and
+    `unknown` names the cases with other expectations.
     """
 
     IN_RECORD = (
@@ -151,7 +149,7 @@ class CheckResult(HasPage, PlainRecord):
 
     @property
     def undecided(self) -> int:
-        """Return the number of cases on which nobody has decided."""
+        """Return the number of undecided cases."""
         return len(self.to_decide)
 
     @property
@@ -166,7 +164,7 @@ class CheckResult(HasPage, PlainRecord):
 
     @property
     def is_met(self) -> bool:
-        """Return whether no case fails, and none names a component that is not there.
+        """Return whether no case fails or names a component that the reward lacks.
 
         Undecided cases do not count.
         """
@@ -174,7 +172,7 @@ class CheckResult(HasPage, PlainRecord):
 
     @property
     def unknown_sentences(self) -> list[str]:
-        """Return a sentence about each component that cases name and is not there."""
+        """Return a sentence about each component that the reward lacks."""
         sentences = []
         for component, cases in self.unknown.items():
             quoted = list(map(repr, cases))
@@ -190,7 +188,7 @@ class CheckResult(HasPage, PlainRecord):
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Return a table with a row a miss, its columns the attributes of `Miss`."""
+        """Return a table with one row per miss and the attributes as columns."""
         return pd.DataFrame(
             map(vars, self.misses),
             columns=list(Miss.__dataclass_fields__),
@@ -198,7 +196,7 @@ class CheckResult(HasPage, PlainRecord):
         )
 
     def page(self) -> Page:
-        """Return how many cases passed, and the misses."""
+        """Return the page: how many cases passed, and the misses."""
         if not self.cases and not self.unknown:
             title = "No cases were given: write down what the reward must give, and why"
             return Page(title, ["Each is one line of a JSONL file:", Code(CASE_LINES)])

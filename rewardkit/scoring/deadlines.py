@@ -1,4 +1,4 @@
-"""Users' functions under a time limit: in worker processes that can be killed."""
+"""Call users' functions under a time limit, in worker processes that can be killed."""
 
 from __future__ import annotations
 
@@ -30,30 +30,29 @@ from rewardkit.workers.pool import (
 )
 
 SECONDS_TOGETHER = 0.01
-"""Seconds of calls that are sent together. Our choice: 100 times what sending costs."""
+"""Seconds of work per message to a worker. Our choice: 100 times the cost of one."""
 
 MOST_TOGETHER = 1024
-"""Calls that are sent together. Our choice: of a hang, each is made again alone."""
+"""Most calls per message. Our choice: after a hang each is repeated alone."""
 
 OUT_OF_MEMORY = 86
-"""Exit status of a worker process whose memory ran out."""
+"""Exit status of a worker process that ran out of memory."""
 
 MOST_FULL = 2
-"""Times that a call is made again where its process had no memory. Our choice."""
+"""Retries of a call whose process ran out of memory. Our choice."""
 
 FULL_MEMORY = (f"exit status {OUT_OF_MEMORY}", "signal SIGKILL")
-"""Endings of a process for want of memory, the second by the system."""
+"""Endings of a process that ran out of memory; the system sends the signal."""
 
 MOST_PROCESSES = 4
-"""Our choice: each process holds the libraries that the functions import."""
-
+"""Most processes. Our choice: each holds the libraries that the functions import."""
 
 WorkersMaker = Callable[..., Workers]
-"""Makes workers of `seconds` and `count`: `Workers`, or those of a cluster."""
+"""Makes workers from `seconds` and `count`: `Workers`, or those of a cluster."""
 
 
 class CannotLimit(RewardError):
-    """A function cannot be called in another process, and so not under a time limit."""
+    """A function cannot be limited in time, as no other process can call it."""
 
 
 def time_limit(
@@ -63,10 +62,10 @@ def time_limit(
     processes: int | None = None,
     workers: WorkersMaker = Workers,
 ) -> AbstractContextManager[TimeLimit | None]:
-    """Return a time limit of so many seconds, or none.
+    """Return a context with a time limit, or with None if `timeout` is None.
 
     Raises:
-        RewardError: the seconds are not above 0.
+        RewardError: The seconds are not above 0.
     """
     if timeout is None:
         return nullcontext()
@@ -81,7 +80,7 @@ def time_limit(
 
 
 def cannot_limit(functions: Sequence[Any]) -> str | None:
-    """Return why one of these functions cannot have a time limit, or None."""
+    """Return why one of the functions cannot have a time limit, or None."""
     for function in functions:
         called = function.on if isinstance(function, Gate) else function
         if callable(called) and TimeLimit.needed(called):
@@ -95,7 +94,7 @@ def cannot_limit(functions: Sequence[Any]) -> str | None:
 
 
 def answers_of(calls: Calls, limit: TimeLimit | None) -> list[Any]:
-    """Make the calls, under the limit, if any, where the function has user code."""
+    """Make the calls; a function with user code is called under the limit, if any."""
     if not calls.count:
         return []
     if limit and limit.needed(calls.function):
@@ -104,11 +103,10 @@ def answers_of(calls: Calls, limit: TimeLimit | None) -> list[Any]:
 
 
 def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
-    """Make the calls in this process and return their answers, settled.
+    """Make the calls in this process and return their settled answers.
 
-    Scores are not settled, as their taker settles all of them at once. Calls are made
-    in turn, or some of an async function at a time, each of which may take so many
-    `seconds`.
+    Scores are returned unsettled, as the caller converts all of them at once. Calls of
+    an async function are made concurrently, each for at most `seconds`.
     """
     with scoring():
         if calls.is_async:
@@ -127,16 +125,15 @@ def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
 
 
 class TimeLimit:
-    """Worker processes in which each call of a user's function ends after some seconds.
+    """A time limit on calls of users' functions, kept by worker processes.
 
-    rewardkit's own primitives need none: their time is bounded by the length of the
-    text.
+    rewardkit's own primitives need none: the length of the text bounds their time.
 
     Args:
-        seconds: those of one call, which then ends as a Reason.
-        patience: late calls of a pass after which the others are not made.
-        processes: number that share the calls, by default that of the cores.
-        workers: makes them.
+        seconds: Most seconds of a call. The answer of a late call is a Reason.
+        patience: Late calls of a pass after which no further calls are made.
+        processes: Number of processes, by default the cores, up to `MOST_PROCESSES`.
+        workers: Makes the processes.
 
     Raises:
         ValueError: `seconds` is not above 0.
@@ -154,7 +151,7 @@ class TimeLimit:
         number = processes or min(MOST_PROCESSES, os.cpu_count() or 1)
         self._workers = workers(seconds=seconds, count=number)
         self._sent: dict[Any, Callable[..., Any]] = {}
-        self._call_seconds: dict[Any, float] = {}  # by what was sent
+        self._call_seconds: dict[Any, float] = {}  # by key of the function
         self._helps_to_restart = True
 
     def __enter__(self) -> TimeLimit:
@@ -165,12 +162,12 @@ class TimeLimit:
 
     @property
     def processes(self) -> int:
-        """Return how many processes share the calls."""
+        """Return the number of processes."""
         return self._workers.count
 
     @staticmethod
     def needed(function: Callable[..., Any]) -> bool:
-        """Return whether there is code in the function that is not rewardkit's."""
+        """Return whether a function contains user code."""
         for part in user_code(function):
             if not is_from_rewardkit(
                 part if hasattr(part, "__qualname__") else type(part)
@@ -179,17 +176,19 @@ class TimeLimit:
         return False
 
     def run(self, calls: Calls) -> list[Any]:
-        """Make the calls; answers are settled there, as a lazy list may take long, too.
+        """Make the calls and return their answers.
+
+        The workers settle answers, as reading a lazy list may be slow, too.
 
         Raises:
-            CannotLimit: the function cannot be sent to another process, or none starts.
+            CannotLimit: The function cannot be sent to a process, or no process starts.
         """
         untried = Reason(ReasonCode.NOT_TRIED, seconds=self.seconds)
         answers: list[Any] = [untried] * calls.count
         printed: dict[int, Printed] = {}
         late = 0
         try:
-            for rows, values, notes, text in self._ended(calls):
+            for rows, values, notes, text in self._finished(calls):
                 printed[rows[0]] = text
                 for row, value, noted in zip(rows, values, notes, strict=True):
                     answers[row] = value
@@ -214,15 +213,15 @@ class TimeLimit:
             print_here(printed[row])
         return answers
 
-    def _ended(
+    def _finished(
         self, calls: Calls
     ) -> Iterator[tuple[Sequence[int], list[Any], list[dict[str, Any]], Printed]]:
-        """Yield rows, their values and notes, and what was printed, as calls end.
+        """Yield rows, their values and notes, and printed text, as calls finish.
 
-        Calls that were quick before, and those of an async function, are made some at a
-        time in one process; where one of them has to be killed, each of them alone.
-        A call that finds no memory is made again in another process, as earlier calls
-        may hold it; where that never helped, it has raised a MemoryError.
+        Quick calls, and calls of an async function, are sent in batches. If a process
+        has to be killed, each call of its batch is repeated alone. A call that runs out
+        of memory is repeated in a new process, as earlier calls may hold memory; if
+        that never helped before, its answer is the MemoryError.
         """
         key, function = self._sendable(calls)
         size, extra = 1, 0.0
@@ -237,7 +236,7 @@ class TimeLimit:
         losses: Counter[int] = Counter()
         while waiting:
             if losses:
-                self._workers.close()  # each of them may hold as much
+                self._workers.close()  # each of them may hold too much memory
                 key, function = self._sendable(calls)
             batches, waiting = waiting, []
             arguments = [calls.columns(rows) for rows in batches]
@@ -259,9 +258,9 @@ class TimeLimit:
             extra = 0.0
 
     def _sendable(self, calls: Calls) -> tuple[Any, Callable[..., Any]]:
-        """Return what a worker is sent for these calls, with its key.
+        """Return the function that workers receive for these calls, and its key.
 
-        It is the same object each time, so that it is sent once.
+        Equal keys return the same object, so that it is sent only once.
         """
         options = (
             calls.settle,
@@ -287,7 +286,7 @@ class TimeLimit:
 
 
 def ran_out_of_memory(values: Sequence[Any]) -> bool:
-    """Return whether one of these is the Reason of a call that found no memory."""
+    """Return whether one of the values is the Reason of a MemoryError."""
     return any(
         type(value) is Reason and value.error == MemoryError.__name__
         for value in values
@@ -295,12 +294,12 @@ def ran_out_of_memory(values: Sequence[Any]) -> bool:
 
 
 def _is_full(error: BaseException) -> bool:
-    """Return whether a process ended for want of memory."""
+    """Return whether a process ran out of memory."""
     return isinstance(error, WorkerEnded) and error.ending in FULL_MEMORY
 
 
 _batches = count()
-"""Numbers the batches of calls that were made in this process."""
+"""Counter of the batches of calls in this process."""
 
 
 def _make_calls(
@@ -314,13 +313,12 @@ def _make_calls(
     keywords: Mapping[str, Column],
     size: int,
 ) -> tuple[list[Any], list[dict[str, Any]], Printed, float]:
-    """Make some calls in the worker.
+    """Make a batch of calls in a worker.
 
-    Where one of them finds no memory and others were made before it, the worker ends if
-    it `restarts`.
+    If a call runs out of memory after others, a worker that `restarts` exits.
 
     Returns:
-        The values, what each call noted, what all printed, and the seconds they took.
+        The values, the notes of each call, the printed text, and the seconds.
     """
     began = time.perf_counter()
     notes: list[dict[str, Any]] = [{} for _ in range(size)]
@@ -335,7 +333,7 @@ def _make_calls(
     )
     with caught_prints() as printed:
         values = answered(calls, seconds)
-        # `answered` does not settle scores, and what is no number may not be sendable
+        # `answered` does not settle scores, and other objects may not be sendable
         if settle is as_score:
             values = list(map(settle, values))
     is_alone = next(_batches) == 0 and size == 1

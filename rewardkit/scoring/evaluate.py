@@ -1,7 +1,7 @@
 """Evaluate fields, components and gates, column by column.
 
-A component is one pass over the rows whose gate is open, not a step of a loop over
-rows. What a user's function does wrong becomes the status of its row.
+A component is one pass over all rows whose gate is open. A failure of a user's function
+becomes the status of its row.
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ def evaluate(
     limit: TimeLimit | None = None,
     earlier: Earlier | None = None,
 ) -> Outcomes:
-    """Evaluate a plan for these columns, lists of `plan.rows` values.
+    """Evaluate a plan for columns of `plan.rows` values.
 
-    What a component, field or gate does wrong becomes its status.
+    Failures of components, fields and gates become their status.
 
     Args:
-        plan: the reward, bound to the rows.
-        columns: column -> one value a row.
-        groups: group code of each row, (rows,); without them group components abstain.
-        ignore_gates: whether components are called as if all gates were open.
-        notes: whether to keep what `rk.note` leaves.
-        limit: bounds the time of each call of a user's function.
-        earlier: what came of these rows before the reward was changed; only calls that
-            are others since then are made.
+        plan: The reward, bound to the rows.
+        columns: Column -> one value per row.
+        groups: Group code of each row, (rows,); without them group components abstain.
+        ignore_gates: Whether components are called as if all gates were open.
+        notes: Whether to keep the notes of `rk.note`.
+        limit: Time limit of each call of a user's function.
+        earlier: Outcomes of the same rows before a change of the reward; only calls
+            that the change affects are made.
 
     Raises:
-        RewardError: with `earlier`, a function has to be called of which only a run
-            record is at hand.
+        RewardError: With `earlier`, a function has to be called of which only a run
+            record exists.
     """
     out = Outcomes.blank(plan, notes=notes)
     unmatched = np.ones(plan.rows, dtype=bool)
@@ -87,7 +87,7 @@ def evaluate(
 
 
 class _Evaluation:
-    """One reward over its rows; `outcomes` are of its fields and components so far."""
+    """The evaluation of one reward; `outcomes` fills up field by field."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class _Evaluation:
     def run(self, ignore_gates: bool) -> None:
         for name, call in self.reward.field_calls.items():
             self.field(name, call)
-        # the gate on the whole reward is asked once all that it reads is there
+        # the gate on the whole reward is decided once its inputs exist
         reward_gate = Outcome.blank(self.out.plan.rows)
         waiting = None if ignore_gates else self.reward.gate_call
         for item in self.reward.components:
@@ -134,7 +134,7 @@ class _Evaluation:
     def field(self, name: str, call: Call) -> None:
         outcome = self.outcomes[name] = Outcome.blank(self.out.plan.rows)
         rows = self.ready(call, self.every, outcome)
-        # an adapter says itself how it is to be called
+        # an adapter declares which rows one call covers
         together = Together(getattr(call.function, "together", ""))
         values = self.values[name] = self.out.fields[name]
         if self.reuse:
@@ -189,9 +189,9 @@ class _Evaluation:
         *,
         is_behind_reward_gate: bool = False,
     ) -> Outcome:
-        """Return what the gate on the whole reward or a component says of these rows.
+        """Return the decision of a reward's or component's gate on these rows.
 
-        Open is SCORED, closed GATED; it may also abstain or fail.
+        SCORED means open, GATED closed; a gate may also abstain or fail.
         """
         gate, call = owner.gate, owner.gate_call
         assert gate is not None and call is not None
@@ -221,10 +221,10 @@ class _Evaluation:
         return out
 
     def ready(self, call: Call, rows: Rows, outcome: Outcome) -> Rows:
-        """Return the rows in which every field and score that a call asks for is there.
+        """Return the rows that have every field and score that a call needs.
 
-        The others get their status: a failed field is an error; what asks for a gated
-        component is gated, too.
+        The other rows take over a status: a failed field is an error, and a part that
+        needs a gated component is gated, too.
         """
         for name in call.asks_for:
             if name in self.reward.fields:
@@ -243,10 +243,15 @@ def _pass_on(
     missing: Reason,
     failed: str | None = None,
 ) -> Rows:
-    """Return the rows that an earlier outcome lets through; the others get its status.
+    """Return the rows that an earlier outcome scored; give the others its status.
 
-    The reason says what is `missing`; errors of a field or gate are passed on by what
-    `failed`.
+    Args:
+        rows: Positions of the rows.
+        earlier: The outcome of a field, component or gate.
+        outcome: The outcome that takes over the status.
+        missing: The Reason of rows without a value.
+        failed: The field or gate ("") whose errors are passed on; None: an error counts
+            as missing.
     """
     status = earlier.status[rows]
     if not status.any():
@@ -262,7 +267,7 @@ def _pass_on(
 
 
 def _explain_none(arguments: Mapping[str, Sequence[Any]], row: int) -> Reason:
-    """Return why one of our functions returned None: it may have compared a dict."""
+    """Return the Reason why a primitive returned None; it may have compared a dict."""
     for name, column in arguments.items():
         value = column[row]
         if isinstance(value, dict):
@@ -278,7 +283,7 @@ def _explain_none(arguments: Mapping[str, Sequence[Any]], row: int) -> Reason:
 
 
 def _between(scores: Floats, gate: Gate) -> Any:
-    """Mark the scores for which a gate on them is open, as `Gate.admits`."""
+    """Return for each score whether a gate on it is open, as `Gate.admits` does."""
     low = -math.inf if gate.at_least is None else gate.at_least
     high = math.inf if gate.at_most is None else gate.at_most
     is_open = (scores >= low) & (scores <= high)
@@ -292,9 +297,9 @@ def _write_scores(
     outcome: Outcome,
     arguments: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Write the answers that are scores; give the other rows their status and reason.
+    """Write the answers that are scores; give the other rows a status and a reason.
 
-    `arguments` are the columns that a function of ours got, by name.
+    `arguments` are the columns that a primitive received, by name.
     """
     low, high = allowed or (-math.inf, math.inf)
     places: Sequence[int] = range(len(answers))
@@ -322,11 +327,11 @@ def _write_scores(
 
 @dataclass(frozen=True, repr=False)
 class RewardResult(HasPage):
-    """What one completion got; `reward` is before any transform, NaN where not judged.
+    """The result of one completion; `reward` is before any transform, NaN if missing.
 
-    `scores` (NaN unless scored), `status` and `weights` are by component, and so are
-    the `reasons` of those without a score and the `verdicts` of those that ask a model.
-    `fields` are the extractions, `notes` what components left with `rk.note`.
+    By component: `scores` (NaN unless scored), `status`, `weights`, `reasons` of
+    missing scores and `verdicts` of judges. `fields` are the extractions, `notes` those
+    of `rk.note`.
     """
 
     reward: float
@@ -340,7 +345,7 @@ class RewardResult(HasPage):
 
     @classmethod
     def of(cls, outcomes: Outcomes, row: int) -> RewardResult:
-        """Return what a row got, without weights."""
+        """Return the result of a row, without weights."""
         fields = {name: values[row] for name, values in outcomes.fields.items()}
         notes = outcomes.notes[row] if outcomes.notes else {}
         result = cls(float(outcomes.rewards[row]), {}, {}, {}, fields, notes)
@@ -355,11 +360,11 @@ class RewardResult(HasPage):
 
     @property
     def errors(self) -> dict[str, str]:
-        """Return by component why it has no score, as a sentence."""
+        """Return the reason of each missing score as a sentence, by component."""
         return {name: str(reason) for name, reason in self.reasons.items()}
 
     def page(self) -> Page:
-        """Return the reward, a row a component, and what fields extracted."""
+        """Return the page: the reward, a row per component, and the fields."""
         from rewardkit.html import cards  # many scores are never shown
 
         rows = []
@@ -372,10 +377,10 @@ class RewardResult(HasPage):
 
 
 def result_of(reward: Reward, columns: Plain) -> RewardResult:
-    """Judge one completion, given by its columns.
+    """Score one completion with its columns.
 
     Raises:
-        RewardError: a column is missing.
+        RewardError: A column is missing.
     """
     lists = {name: [value] for name, value in columns.items()}
     plan = bind(reward, lists, 1)

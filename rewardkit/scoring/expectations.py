@@ -1,4 +1,4 @@
-"""Expectations: what each case expects of which row, and whether outcomes meet it."""
+"""Expectations: those of cases by row, and whether outcomes meet them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from rewardkit.scoring.outcomes import Outcomes
 
 @dataclass(frozen=True)
 class PartOutcome:
-    """The score of a row by the reward or a component, or why there is none.
+    """The score of a row by the reward or a component, or why it is missing.
 
-    `is_error`: it has none because a component failed.
+    `is_error`: it is missing because a component failed.
     """
 
     score: float
@@ -28,7 +28,7 @@ class PartOutcome:
 
     @classmethod
     def of(cls, outcomes: Outcomes, part: str, row: int) -> PartOutcome:
-        """Return what a component ("" for the reward) gives for a row."""
+        """Return the outcome of a component, or of the reward for "", on a row."""
         if part != WHOLE:
             score = float(outcomes.components[part].scores[row])
             status = outcomes.status(part, row)
@@ -46,7 +46,7 @@ class PartOutcome:
 
     @property
     def plain(self) -> Any:
-        """Return the rounded score or the status, as a case may expect them."""
+        """Return the rounded score or the status, as in an expectation."""
         return round(self.score, 6) if self.status == "scored" else self.status
 
     @property
@@ -57,14 +57,14 @@ class PartOutcome:
 
 @dataclass(frozen=True)
 class Expectation:
-    """One expectation of a case, with the rows that its completions have in a table.
+    """One expectation of a case, with the rows of its completions in a table.
 
     Attributes:
         case: The case.
-        part: The component that it is of, "" for the reward.
+        part: The component, "" for the reward.
         row: The row of the completion.
-        expected: What is expected of it; None where it is to get more than `below`.
-        below: The row of the completion that is to get less.
+        expected: The expected value, range or status; None for an order.
+        below: The row of the completion that should get less, None without an order.
     """
 
     case: Case
@@ -75,18 +75,19 @@ class Expectation:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Return the row of its completion, or the two rows of an order."""
+        """Return the row of the completion, or the two rows of an order."""
         return (self.row,) if self.below is None else (self.row, self.below)
 
     @property
     def expects_score(self) -> bool:
-        """Return whether only a score can meet it, and no status."""
+        """Return whether only a score can meet the expectation, not a status."""
         return self.expected is None or self.expected.status == "scored"
 
     def is_met(self, outcomes: Outcomes) -> bool:
-        """Return whether outcomes meet it; an order needs two scores that differ.
+        """Return whether outcomes meet the expectation.
 
-        Two that are as good as each other may differ by the usual tolerance.
+        An order needs two different scores; equally good completions may differ by the
+        default tolerance.
         """
         outcome = PartOutcome.of(outcomes, self.part, self.row)
         if self.expected is not None:
@@ -101,7 +102,7 @@ class Expectation:
 
 
 def expectations_of(cases: Iterable[Case]) -> list[Expectation]:
-    """List what decided cases expect, in their order, the reward first.
+    """List the expectations of decided cases in their order, the reward's first.
 
     The rows are those of `columns_of`.
     """
@@ -128,9 +129,9 @@ def numbered(cases: Iterable[Case]) -> Iterator[tuple[Case, int]]:
 
 
 def columns_of(cases: Iterable[Case]) -> dict[str, list[Any]]:
-    """Return the columns of all completions of cases, the two of an order in a row.
+    """Return the columns of all completions of cases, one row each, in order.
 
-    None stands where a completion does not have a column.
+    The two completions of an order are consecutive. Missing values are None.
     """
     rows: list[Mapping[str, Any]] = []
     for case in cases:

@@ -1,4 +1,4 @@
-"""Expected: a value, a range or a status that a case expects."""
+"""Expected: the value, range or status that a case expects."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from rewardkit.plain import is_finite_number
 from rewardkit.scoring.outcomes import STATUSES
 
 TOLERANCE: Final = 0.01
-"""How far a score may be from an expected number where a case says nothing else."""
+"""Default tolerance of an expected number."""
 
 ROUNDING: Final = 1e-9
-"""A difference in the last digits of a float is no difference."""
+"""Smaller differences of floats are rounding errors."""
 
 EXPECTED_STATUSES: Final = ("unscored", *STATUSES[1:])
 
 
 @dataclass(frozen=True)
 class Expected:
-    """An expectation: a range [low, high], or a status, "unscored" for all but scored.
+    """An expected range [low, high] or status; "unscored" is any but "scored".
 
-    `written` is how it stands in the case.
+    `written` is the form in the case.
     """
 
     low: float = math.nan
@@ -33,10 +33,10 @@ class Expected:
 
     @classmethod
     def parse(cls, value: Any, tolerance: float, where: str) -> Expected:
-        """Read a number (± tolerance), [low, high], or the name of a status.
+        """Parse a number (± tolerance), [low, high], or the name of a status.
 
         Raises:
-            CasesError: it is anything else.
+            CasesError: The value is anything else.
         """
         if isinstance(value, str) and value in EXPECTED_STATUSES:
             return cls(status=value, written=value)
@@ -57,7 +57,7 @@ class Expected:
         )
 
     def met_by(self, score: float, status: str) -> bool:
-        """Return whether a score with this status is what was expected."""
+        """Return whether a score with this status meets the expectation."""
         if self.status == "unscored":
             return status != "scored"
         if self.status != "scored":

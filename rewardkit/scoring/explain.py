@@ -26,17 +26,17 @@ from rewardkit.scoring.evaluate import RewardResult
 from rewardkit.scoring.scores import Scores, select_rows
 
 LONGEST_EXTRACTED: Final = 20_000
-"""Characters of a completion up to which a page looks for its fields."""
+"""Most characters of a completion whose fields are searched for a page."""
 
 MOST_SPANS: Final = 4
-"""Spans of a field that are marked."""
+"""Most marked spans of a field."""
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one component added: its score times its weight, NaN where it has none.
+    """The contribution of one component: score times weight, NaN without a score.
 
-    `why_not` is the reason of a missing score, `why` what the component is paid for.
+    `why_not` is the reason of a missing score, `why` the purpose of the component.
     """
 
     component: str
@@ -50,16 +50,16 @@ class Contribution:
 
     @property
     def reason(self) -> str:
-        """Return why there is no score, as a sentence."""
+        """Return the reason of a missing score as a sentence."""
         return str(self.why_not or "")
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation(HasPage):
-    """Why one completion got its reward.
+    """The explanation of the reward of one completion.
 
-    `spans` are the places in the completion that its fields were taken from. Of
-    aggregations other than the weighted sum `lines` have no contribution (NaN).
+    `spans` are the places of the fields in the completion. The contributions in `lines`
+    are NaN unless the aggregation is the weighted sum.
     """
 
     reward: str
@@ -70,13 +70,13 @@ class Explanation(HasPage):
     result: RewardResult
 
     def page(self) -> Page:
-        """Return the completion with its fields marked, and what components add."""
+        """Return the page: the completion with marked fields, and contributions."""
         total = number(self.result.reward)
         text = Quote("", self.completion, self.spans, longest=LONGEST_ESCAPED)
         return Page(self.reward, [text, *self.blocks(total)], f"reward {total}")
 
     def blocks(self, total: str, combined: str = "") -> list[Block]:
-        """Return what stands below the completion: how components make the `total`."""
+        """Return the blocks below the completion: contributions to the `total`."""
         fields: list[tuple[str, object, str]] = []
         for name, value in self.result.fields.items():
             text = "not found" if value is None else UserText(repr(value))
@@ -99,15 +99,15 @@ def explain(reward: Reward | Scores, rollout: Plain | int | str) -> Explanation:
     """Explain the reward of one completion, before any transform.
 
     Args:
-        reward: a reward, which then judges the rollout; or scores, of which nothing is
-            called again, so that it is also told what failed, hung or depends on
-            siblings.
-        rollout: a dict of columns such as ``rollouts[0]``; of scores the position of a
-            row, or its `rollout_id` as text.
+        reward: A reward, which then scores the rollout, or scores. Scores are not
+            computed again, so failures, late calls and group components are explained,
+            too.
+        rollout: For a reward a dict of columns such as ``rollouts[0]``; for scores the
+            position of a row, or its `rollout_id` as text.
 
     Raises:
-        RewardError: a column is missing, or the reward has no part for this rollout.
-        RolloutsError: `rollout` is neither, or there is no such row.
+        RewardError: A column is missing, or the reward has no part for the rollout.
+        RolloutsError: `rollout` has another type, or the row does not exist.
     """
     if isinstance(reward, Scores):
         row: Any = rollout
@@ -136,7 +136,7 @@ def explain(reward: Reward | Scores, rollout: Plain | int | str) -> Explanation:
 
 
 def _result_of_row(scores: Scores, row: int) -> RewardResult:
-    """Return what scoring left of a row."""
+    """Return the result of a scored row."""
     row_scores = select_rows(scores, np.array([row]))
     values = row_scores.table.iloc[0]
     result = RewardResult.of(row_scores.outcomes, 0)
@@ -152,7 +152,7 @@ def _result_of_row(scores: Scores, row: int) -> RewardResult:
 def _explain(
     reward: Reward, rollout: Plain, result: RewardResult, place: str
 ) -> Explanation:
-    """Say where the fields stand, and what each component adds."""
+    """Explain a result: the spans of fields, and each component's contribution."""
     part = reward.for_row(rollout)
     if part is None:
         raise RewardError(
@@ -183,7 +183,7 @@ def _explain(
 
 
 def spans_of(extractor: Extractor, text: str) -> list[Span]:
-    """Find where an extractor takes something; nowhere if its pattern is too slow."""
+    """Return the spans that an extractor reads, [] if its pattern is too slow."""
     try:
         return extractor.spans(text)
     except TimeoutError:
@@ -191,7 +191,7 @@ def spans_of(extractor: Extractor, text: str) -> list[Span]:
 
 
 def field_spans(reward: Reward, columns: Plain) -> dict[str, list[Span]]:
-    """Find where fields are taken from a completion; nowhere in a very long one."""
+    """Return the spans of fields in a completion, {} for a very long one."""
     completion = columns.get("completion")
     part = reward.for_row(columns)
     if part is None or not isinstance(completion, str):
@@ -201,5 +201,7 @@ def field_spans(reward: Reward, columns: Plain) -> dict[str, list[Span]]:
     spans = {}
     for name, function in part.fields.items():
         if isinstance(function, Extractor):
-            spans[name] = spans_of(function, completion)[:MOST_SPANS]
-    return {name: places for name, places in spans.items() if places}
+            places = spans_of(function, completion)[:MOST_SPANS]
+            if places:
+                spans[name] = places
+    return spans

@@ -1,4 +1,4 @@
-"""What came of each field and component on each row, before weights."""
+"""Outcomes of fields and components by row, before weights."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ SCORED, GATED, ABSTAINED, ERROR = range(4)
 
 @dataclass(eq=False)
 class Outcome:
-    """One component, or field, on each row: score (NaN unless scored), status, reasons.
+    """The outcome of one component, field or gate, with one entry per row.
 
-    `verdicts` are what the model said that a component asked: the dict that it left as
-    its `VERDICT` note. `seconds` are those that its calls took, all together.
+    `scores` are NaN unless scored, (rows,); `status` indexes `STATUSES`, (rows,).
+    `reasons` of missing scores and `verdicts` of judges (the `VERDICT` note) are by
+    row. `seconds` is the total time of the calls.
     """
 
     scores: Floats
@@ -37,25 +38,25 @@ class Outcome:
 
     @classmethod
     def blank(cls, rows: int, status: int = SCORED) -> Outcome:
-        """Return one without any score, all rows of this status."""
+        """Return an outcome without scores, all rows of this status."""
         return cls(np.full(rows, np.nan), np.full(rows, status, dtype=np.int8))
 
     def mark(
         self, rows: Rows | list[int], status: int, reason: Reason | None = None
     ) -> None:
-        """Give these rows a status, and the reason."""
+        """Set the status of these rows, and their reason if given."""
         self.status[rows] = status
         if reason is not None:
             places = rows if isinstance(rows, list) else rows.tolist()
             self.reasons.update(dict.fromkeys(places, reason))
 
     def leave_out(self, row: int, reason: Reason) -> None:
-        """Give a row the status of a reason: abstained, or an error."""
+        """Set a row to a reason and its status: abstained or error."""
         status = ABSTAINED if reason.is_abstention else ERROR
         self.mark([row], status, reason)
 
     def put(self, rows: Rows, other: Outcome) -> None:
-        """Write another outcome, which is of these rows alone, into this one."""
+        """Write an outcome that covers only these rows into this one."""
         self.scores[rows], self.status[rows] = other.scores, other.status
         self.seconds += other.seconds
         places = rows.tolist()
@@ -65,7 +66,7 @@ class Outcome:
             self.verdicts[places[row]] = verdict
 
     def take(self, rows: Rows, other: Outcome) -> None:
-        """Take these rows from another outcome of the same table."""
+        """Copy these rows from another outcome of the same table."""
         self.scores[rows], self.status[rows] = other.scores[rows], other.status[rows]
         for row in rows.tolist():
             if row in other.reasons:
@@ -76,12 +77,12 @@ class Outcome:
 
 @dataclass(eq=False)
 class Outcomes:
-    """What came of a plan, by name; each array and list has one entry a row.
+    """The outcomes of a plan by name; each array and list has one entry per row.
 
-    `fields` are the extractions, None where there is none, and `failed` says by field
-    and row why one failed (no value is no failure). `gate` is 1 where the gate on the
-    whole reward is open, 0 closed, NaN unknown. `notes` has what `rk.note` left, if it
-    is wanted, and `printed` what users' functions printed.
+    `fields` are the extractions, None for no value. `failed` has the Reason of each
+    failed extraction by field and row. `gate` is the gate on the whole reward: 1 open,
+    0 closed, NaN unknown. `notes` are those of `rk.note`, if kept. `printed` is the
+    output of users' functions.
     """
 
     plan: Plan
@@ -94,7 +95,7 @@ class Outcomes:
 
     @classmethod
     def blank(cls, plan: Plan, *, notes: bool = False) -> Outcomes:
-        """Return one without any outcome: every component is gated."""
+        """Return outcomes without values: every component is gated."""
         reward, rows = plan.reward, plan.rows
         fields: dict[str, list[Any]] = {name: [None] * rows for name in reward.fields}
         components = {name: Outcome.blank(rows, GATED) for name in reward.names}
@@ -114,7 +115,7 @@ class Outcomes:
         return outcomes
 
     def put(self, rows: Rows, other: Outcomes) -> None:
-        """Write the outcomes of these rows alone, in their order, into these."""
+        """Write outcomes that cover only these rows, in their order, into these."""
         self.gate[rows] = other.gate
         self.printed.add(other.printed)
         for name, outcome in other.components.items():
@@ -124,9 +125,9 @@ class Outcomes:
             failed = self.failed.setdefault(name, {})
             for row, reason in reasons.items():
                 failed[places[row]] = reason
-        is_stretch = bool((np.diff(rows) == 1).all())
+        is_contiguous = bool((np.diff(rows) == 1).all())
         for name, values in other.fields.items():
-            if is_stretch and places:
+            if is_contiguous and places:
                 self.fields[name][places[0] : places[-1] + 1] = values
                 continue
             for row, value in zip(places, values, strict=True):
@@ -142,25 +143,25 @@ class Outcomes:
 
     @cached_property
     def rewards(self) -> Floats:
-        """Return the reward of each row before the transform; NaN where not judged."""
+        """Return the rewards before the transform, (rows,), NaN if not judged."""
         gated = {}
         for name, outcome in self.components.items():
             gated[name] = outcome.status == GATED
         return self.plan.combine(self.scores, gated, self.gate)
 
     def status(self, component: str, row: int) -> str:
-        """Return the status of a component on a row, as a word."""
+        """Return the name of a component's status on a row."""
         return STATUSES[self.components[component].status[row]]
 
     def reason(self, component: str, row: int) -> Reason | None:
-        """Return why a component has no score on a row; None if it has, or is gated."""
+        """Return the reason of a missing score, None if scored or gated."""
         return self.components[component].reasons.get(row)
 
 
 def summarize_verdicts(verdicts: Iterable[Plain]) -> Record:
-    """Count verdicts of models, those of which all answers were cached, and costs.
+    """Summarise verdicts of judges: counts, cached ones, tokens and costs.
 
-    `tokens` are of questions and of answers; `cost` is None where no prices are known.
+    `tokens` are those of prompts and of answers. `cost` is None if no price is known.
 
     >>> summarize_verdicts([{"cached": True}, {"tokens": [90, 12], "cost": 0.5}])
     {'verdicts': 2, 'cached': 1, 'tokens': [90, 12], 'cost': 0.5}
@@ -186,7 +187,7 @@ def summarize_verdicts(verdicts: Iterable[Plain]) -> Record:
 
 
 def verdicts_text(summary: Plain) -> str:
-    """Write a summary of verdicts, with the commonest reason against one.
+    """Describe a summary of verdicts, with the commonest reason of a missing one.
 
     >>> summary = {"verdicts": 12, "cached": 2, "tokens": [900, 120], "cost": 0.25}
     >>> verdicts_text({**summary, "not_judged": {"late": 1}})
@@ -214,4 +215,4 @@ def verdicts_text(summary: Plain) -> str:
 
 
 LONGEST_VERDICT_REASON = 100
-"""Characters of a reason in a summary."""
+"""Most characters of a reason in a summary."""

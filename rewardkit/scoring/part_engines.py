@@ -1,8 +1,7 @@
-"""Where the parts of a large log are scored: here, in worker processes, or on Ray.
+"""Score the parts of a large log in this process, in worker processes, or on Ray.
 
-The file of a part has the same name and bytes wherever it is written, so that a part
-which a lost node had open is given to another node, and a scoring that was interrupted
-here goes on there.
+The file of a part has the same name and bytes wherever it is written. So another node
+can take over the part of a lost one, and an interrupted scoring can go on elsewhere.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ from rewardkit.scoring.shards import NO_LIMIT, worker_errors
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
 SEEN_MARK = ".seen-"
-"""Start of the name of a file by which a node shows that it sees a folder."""
+"""Prefix of a file's name; nodes that see the file share the folder."""
 
 NumberedPart = tuple[int, Part]
 """A part with its number, from 1."""
 
 PartEngine = Callable[[Sequence[NumberedPart]], Generator[WrittenPart]]
-"""Scores and writes parts, and yields each once it is written, in any order.
+"""Scores parts and yields each one that is written, in any order.
 
-None is written any more once it is closed.
+After the generator is closed no part is written.
 """
 
 
 def write_parts(
     job: PartJob, workers: int | None, parts: Sequence[NumberedPart]
 ) -> Generator[WrittenPart]:
-    """Score and write parts in this process, or in so many workers.
+    """Score and write parts in this process, or in `workers` processes.
 
-    What is awaited is called in this process, where its limits count for all parts.
+    Async components are called in this process, where their limits span all parts.
     """
     if workers is None or job.reward.is_async:
         with job.settings.time_limit() as limit:
@@ -56,16 +55,16 @@ def write_parts(
             if isinstance(written, Lost):
                 if not isinstance(written.error, WorkerEnded):
                     raise written.error
-                # call by call, so that the row that ended it is an error
+                # call by call, so that the row that ended the worker is an error
                 with TimeLimit(NO_LIMIT, processes=workers) as limit:
                     written = write_part(job, *parts[place], limit)
             yield written
 
 
 class PartCall:
-    """Scores and writes parts in another process.
+    """A callable that scores and writes parts in another process.
 
-    Its time limit, whose processes take a while to start, is kept from part to part.
+    It keeps its time limit from part to part, as processes are slow to start.
     """
 
     def __init__(self, job: PartJob) -> None:
@@ -77,8 +76,8 @@ class PartCall:
     ) -> WrittenPart:
         """Score and write a part.
 
-        With `is_limited`, calls of users' functions are made in processes of their own
-        though they may take any time: one that ends its process is an error.
+        With `is_limited`, users' functions are called in processes of their own even
+        without a timeout, so that a call that ends its process is an error.
         """
         if is_limited not in self._limits:
             limit: Any = None
@@ -92,7 +91,7 @@ class PartCall:
 
 @contextmanager
 def parts_on(engine: Ray, job: PartJob, file: LargeFile) -> Iterator[PartEngine]:
-    """Connect to nodes that see the folder of a job, and this file of its log.
+    """Connect to nodes that share the folder of a job and this file of its log.
 
     For errors see `Ray.connected`.
     """
@@ -122,5 +121,5 @@ def _write_on_nodes(
 
 
 def _absolute(part: Part) -> Part:
-    """Return a part with whole paths, as a node works in another folder."""
+    """Return a part with absolute paths, as nodes have other working folders."""
     return tuple(piece._replace(path=piece.path.absolute()) for piece in part)

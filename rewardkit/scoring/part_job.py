@@ -1,8 +1,8 @@
-"""A part of a large log: what its scores depend on, scoring and writing it.
+"""Score and write one part of a large log.
 
-Its name has its number and a hash of all that its scores depend on: the content of its
-rows, the definition, and the options. So a run that was interrupted goes on, and a part
-of another definition is never taken for one of this.
+The name of a part has its number and a hash of everything that its scores depend on:
+its rows, the definition, and the options. So an interrupted run can go on, and a part
+of another definition is never mistaken for one of this.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ from rewardkit.scoring.stored import (
 
 @dataclass(frozen=True)
 class PartJob:
-    """What the scores of all parts depend on, beside their rows.
+    """Everything that the scores of all parts depend on, except their rows.
 
-    `definition` is the record of the reward, as a process elsewhere may not find the
-    source of its functions; `base` is a hash of all but the folder.
+    `definition` is the record of the reward, as a process on a node may lack the source
+    of its functions. `base` is a hash of everything except the folder.
     """
 
     folder: Path
@@ -94,10 +94,10 @@ class PartJob:
         return cls(folder, reward, definition, reading, settings, base)
 
     def digits(self, *, is_sorted: bool) -> str:
-        """Return how hashes of parts begin; `is_sorted`: of those sorted on the disk.
+        """Return the prefix of the hashes of parts.
 
-        So the parts that were cut before groups were known to be scattered are told
-        from those that hold the same rows.
+        It differs if the log `is_sorted` on the disk, which distinguishes parts cut
+        before scattered groups were found from those cut after.
         """
         return fingerprint([self.base, is_sorted])[:6]
 
@@ -120,16 +120,16 @@ class PartJob:
 
 @cache
 def _content_hash(path: Path, changed: int) -> bytes:
-    """Return the hash of a file, once for each time at which it was changed."""
+    """Return the hash of a file, cached by its modification time."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
 class WrittenPart(NamedTuple):
-    """A part that is written: its number, file, and the hashes of its groups.
+    """A written part: its number and file name, with hashes of its groups and ids.
 
-    And of its `rollout_id`, where the log has some. `process` wrote it, of this node
-    and with this id, which has held `memory` bytes so far.
+    `ids` are hashes of `rollout_id`, empty if the log has none. `process` is the node
+    and the id of the process that wrote the part, `memory` its peak memory in bytes.
     """
 
     number: int
@@ -141,14 +141,14 @@ class WrittenPart(NamedTuple):
 
 
 def this_process() -> tuple[str, int]:
-    """Return the node that this process is on, and its id there."""
+    """Return the node and the id of this process."""
     return platform.node(), os.getpid()
 
 
 def peak_memory() -> int:
-    """Return the peak memory of this process in bytes, 0 where it is not known.
+    """Return the peak memory of this process in bytes, 0 if not known.
 
-    Not ru_maxrss, which starts with the peak of the process that started this one.
+    ru_maxrss would be wrong, as it includes the peak of the parent process.
     """
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
@@ -160,7 +160,7 @@ def peak_memory() -> int:
 def write_part(
     job: PartJob, number: int, part: Part, limit: TimeLimit | None
 ) -> WrittenPart:
-    """Score a part and write it, unless its file is there."""
+    """Score a part and write it, unless its file exists."""
     path = job.path(number, part)
     with suppress(ValueError):
         record = read_stored(path).record
@@ -180,7 +180,7 @@ def write_part(
 
 
 def _describe(job: PartJob, number: int, path: Path, rollouts: Rollouts) -> WrittenPart:
-    """Return a part that is written, of these rollouts."""
+    """Describe a written part with these rollouts."""
     layout = job.reading.layout
     ids = np.empty(0, dtype=np.uint64)
     if layout is not None and "rollout_id" in layout.mapping:
@@ -191,12 +191,18 @@ def _describe(job: PartJob, number: int, path: Path, rollouts: Rollouts) -> Writ
 
 
 def write_run(folder: Path, names: Sequence[str], *, is_done: bool) -> None:
-    """Write the run record over all parts that are written, which have these names."""
+    """Write the run record over all written parts.
+
+    Args:
+        folder: The folder of the scores.
+        names: File names of the parts, in order.
+        is_done: Whether the scoring is finished; then other parts are removed.
+    """
     records: list[Record] = []
     for name in names:
         record = read_stored(folder / name).record
         if records:
-            del record["reward"]  # the same in each, and most of it
+            del record["reward"]  # the same in each, and most of its size
         records.append(record)
     first = records[0]
     about = join_summaries([record["rollouts"] for record in records])

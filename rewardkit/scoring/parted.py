@@ -1,7 +1,6 @@
-"""Scores that stay in the files of a folder, column by column read when asked for.
+"""Scores that stay on disk in parts, and figures that add up over parts.
 
-And figures of all of them: sums that add up. A part holds whole groups, so that what is
-said of groups adds up, too.
+A part holds whole groups, so counts of groups add up, too.
 """
 
 from __future__ import annotations
@@ -24,39 +23,39 @@ from rewardkit.scoring.scores import RUN_RECORD, Scores, rollouts_of
 from rewardkit.scoring.stored import join_tables, read_stored
 
 FIGURES = "figures"
-"""Key of a run record, and of that of a part, under which they stand."""
+"""Key of the figures in the records of runs and parts."""
 
 SAMPLED_SHARES = (0.001, 0.01, 0.1)
-"""Shares of the prompts of a part whose rows come first in its file, for samples.
+"""Shares of a part's prompts whose rows come first in its file, for samples.
 
-Our choice: a sample of 2.5 million rows is in the last, of 25 million in the second.
+Our choice: the last suffices for a sample of 2.5 million rows, the second of 25.
 """
 
-OF_A_RUN = ("versions", "ignore_gates", "timeout", "printed", FIGURES, "parts")
-"""Keys of a run record that are no figures of its scores."""
+RUN_KEYS = ("versions", "ignore_gates", "timeout", "printed", FIGURES, "parts")
+"""Keys of a run record that describe the run, not its scores."""
 
 
 class PartedScores(Scores):
-    """Scores of a folder of parts: its rows are not held.
+    """Scores of a folder of parts that are not held in memory.
 
-    A column is read when it is asked for (`rewards`, `score`, `status`); `table` and
-    `rollouts` read all, and what is made of them (`reweigh`, `at`) is held.
+    `rewards`, `score` and `status` read one column on each access. `table` and
+    `rollouts` read and keep everything; `reweigh` and `at` return scores in memory.
     """
 
     folder: Path
     memory: int
-    """Bytes that the processes which scored them held at most; 0: not known."""
+    """Peak memory in bytes of the processes that scored them, 0 if not known."""
 
     def __new__(cls, *args: Any, **fields: Any) -> Any:
-        """Make scores that are held where the table is given, as `replace` does."""
+        """Create `Scores` in memory if a table is given, as by `replace`."""
         if "table" in fields:
             return Scores(**fields)
         return super().__new__(cls)
 
     def __init__(self, folder: Path, reward: Reward, memory: int = 0) -> None:
         record = json.loads((folder / RUN_RECORD).read_text(encoding="utf-8"))
-        run = {name: record[name] for name in OF_A_RUN if name in record}
-        # the last two are what `Scores` makes of its rows when it is asked
+        run = {name: record[name] for name in RUN_KEYS if name in record}
+        # `Scores` would compute the last two from its rows
         vars(self).update(
             folder=folder,
             reward=reward,
@@ -71,27 +70,27 @@ class PartedScores(Scores):
 
     @property
     def paths(self) -> list[Path]:
-        """Return the files of the parts, in their order."""
+        """Return the paths of the parts, in order."""
         return [self.folder / name for name in self.run["parts"]]
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Return all rows, which are held from then on; see `Scores`."""
+        """Read all rows and keep them; see `Scores`."""
         return self._read(None)
 
     @cached_property
     def rollouts(self) -> Rollouts:
-        """Return the rollouts of all rows, which are held from then on."""
+        """Read the rollouts of all rows and keep them."""
         return rollouts_of(self.table, self.record["rollouts"])
 
     def column(self, name: str) -> pd.Series[Any] | None:
-        """Read a column of all parts; None where none has it."""
+        """Read a column of all parts, None if no part has it."""
         if "table" in self.__dict__:
             return super().column(name)
         return self._read([name]).get(name)
 
     def _read(self, names: Sequence[str] | None) -> pd.DataFrame:
-        """Read these columns of all parts, or all."""
+        """Read these columns of all parts, or all columns."""
         return join_tables([read_stored(path, names) for path in self.paths])
 
 
@@ -99,8 +98,8 @@ class PartedScores(Scores):
 class PartFigures:
     """Counts and sums of the scores of some rows.
 
-    `siblings` are the groups with two judged completions or more, `signals` those of
-    them whose rewards differ.
+    `total` is the sum of the rewards. `siblings` counts the groups with two judged
+    completions or more, `signals` those of them whose rewards differ.
     """
 
     rows: int = 0
@@ -111,7 +110,7 @@ class PartFigures:
 
     @classmethod
     def of(cls, scores: Scores) -> PartFigures:
-        """Count and add up the rewards of scores in memory."""
+        """Return the figures of scores in memory."""
         rewards = scores.rewards
         is_judged = ~np.isnan(rewards)
         judged = rewards[is_judged]
@@ -120,7 +119,7 @@ class PartFigures:
 
     @classmethod
     def join(cls, parts: Iterable[Plain]) -> PartFigures:
-        """Add up the figures of parts, as their records have them."""
+        """Add up the figures in the records of parts."""
         sums: Record = dict.fromkeys(cls.__dataclass_fields__, 0)
         for part in parts:
             for name in sums:
@@ -141,7 +140,7 @@ class PartFigures:
 
 
 def _count_signals(rewards: Floats, groups: Rows) -> tuple[int, int]:
-    """Count the groups with two rewards or more, and those whose rewards differ."""
+    """Return the numbers of groups with two rewards, and with different rewards."""
     if not len(rewards):
         return 0, 0
     order = np.argsort(groups, kind="stable")

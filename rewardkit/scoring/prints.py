@@ -1,4 +1,4 @@
-"""What users' functions print: caught, counted, and shown in a few lines."""
+"""Catch, count and summarise the output of users' functions."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from rewardkit.html.excerpts import user_texts_are_hidden
 from rewardkit.workers.worker import handlers_on
 
 MOST_PRINTED: Final = 10_000
-"""Characters that are recorded. Our choice: a few hundred lines."""
+"""Most recorded characters. Our choice: a few hundred lines."""
 
 PRINTED_LINES: Final = 3
-"""Lines that a person sees."""
+"""Lines that are shown."""
 
 LONGEST_LINE: Final = 120
-"""Characters of such a line."""
+"""Most characters of a shown line."""
 
 
 @dataclass
 class Printed:
-    """How many `lines` were printed, and the `text` of the first."""
+    """The number of printed `lines`, and the `text` of the first ones."""
 
     lines: int = 0
     text: str = ""
 
     def add(self, other: Printed) -> None:
-        """Count what else was printed, and record its text as far as there is room."""
+        """Add further output, its text up to `MOST_PRINTED` characters."""
         self.lines += other.lines
         self.text += other.text[: max(0, MOST_PRINTED - len(self.text))]
 
@@ -39,13 +39,13 @@ class Printed:
         return bool(self.text)
 
     def record(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the output as plain data."""
         return {"lines": max(1, self.lines), "text": self.text}
 
     def show(self) -> None:
-        """Print the first lines to ``sys.stderr``, and how many more there were.
+        """Print the first lines and the number of further ones to ``sys.stderr``.
 
-        While user texts are hidden only their number.
+        While user texts are hidden, print only the number.
         """
         if not self:
             return
@@ -65,7 +65,7 @@ class Printed:
 
 
 def _make_legible(text: str) -> str:
-    """Escape what controls a terminal, and half characters."""
+    """Escape control characters and lone surrogates."""
     characters = []
     for character in text:
         is_legible = character.isprintable() or character == "\n"
@@ -74,10 +74,9 @@ def _make_legible(text: str) -> str:
 
 
 class _Stream:
-    """A stand-in for a standard stream.
+    """A wrapper of a standard stream that catches output of `caught_prints` blocks.
 
-    What a block that catches prints writes to it is caught. What other threads print
-    goes on to the stream, and so does all else that a stream can do.
+    Output of other threads and all other methods go to the stream.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -91,7 +90,7 @@ class _Stream:
         return len(text)
 
     def close(self) -> None:
-        """Stay open: a user's function may close what it takes for standard output."""
+        """Do nothing: a user's function may close what it takes for standard output."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -100,18 +99,18 @@ class _Stream:
 _CATCHING: ContextVar[Printed | None] = ContextVar("rewardkit_printed", default=None)
 _LOCK = threading.Lock()
 _BEFORE: list[tuple[TextIO, TextIO]] = []
-"""For each block of any thread that catches prints, the streams before the first."""
+"""The streams before the first active block, once for each active block."""
 
 
 @contextmanager
 def caught_prints() -> Iterator[Printed]:
-    """Catch what the block, and coroutines that it awaits, print or log."""
+    """Catch output and logs of the block and of coroutines that it awaits."""
     printed = Printed()
     with _LOCK:
         if not _BEFORE:
             for handler in handlers_on(sys.stdout, sys.stderr):
-                # it stays, and passes on what is logged outside of a block; setStream
-                # would flush the old one, which a host may have closed
+                # the wrapper stays, and passes on logs outside of a block; setStream
+                # would flush the old stream, which a host may have closed
                 handler.stream = _Stream(handler.stream)
         _BEFORE.append(_BEFORE[0] if _BEFORE else (sys.stdout, sys.stderr))
         sys.stdout, sys.stderr = map(_Stream, _BEFORE[0])
@@ -126,7 +125,7 @@ def caught_prints() -> Iterator[Printed]:
 
 
 def print_here(printed: Printed) -> None:
-    """Let what was caught in another process count as printed here."""
+    """Treat output caught in another process as printed here."""
     catching = _CATCHING.get()
     if catching is None:
         printed.show()

@@ -1,6 +1,6 @@
-"""Calls of users' functions on the nodes of a Ray cluster, for `probe` and `mutants`.
+"""Call users' functions on the nodes of a Ray cluster, for `probe` and `mutants`.
 
-A process of a node makes them in a worker process of its own, which can be killed.
+Each process of a node has a worker process of its own, which can be killed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TASK_SECONDS = 1.0
 
 @contextmanager
 def workers_on(engine: Ray | None, reward: Reward) -> Iterator[WorkersMaker]:
-    """Yield what makes workers for a time limit: on a cluster, here without one.
+    """Yield a maker of workers for a time limit: on a cluster, or local without one.
 
     For errors see `Ray.connected`.
     """
@@ -47,7 +47,7 @@ def workers_on(engine: Ray | None, reward: Reward) -> Iterator[WorkersMaker]:
 
 
 class NodeWorkers(Workers):
-    """Workers whose calls are made on the nodes of a cluster."""
+    """Workers on the nodes of a cluster."""
 
     def __init__(self, cluster: Cluster, *, seconds: float, count: int) -> None:
         super().__init__(seconds=seconds, count=max(1, cluster.processors))
@@ -56,7 +56,7 @@ class NodeWorkers(Workers):
         self.close()
 
     def close(self) -> None:
-        """Let the nodes end their processes before the next call."""
+        """Make the nodes replace their processes before the next call."""
         self._generation = secrets.token_hex(8)
 
     def map(
@@ -69,8 +69,8 @@ class NodeWorkers(Workers):
     ) -> Iterator[tuple[int, Any]]:
         """Yield the place of each call and its value, or `Lost`, see `Workers.map`.
 
-        They come in order, as if one worker made them, whichever node is first. A task
-        ends with a call that is lost; another one goes on behind it.
+        The order is that of the calls, whichever node is first. A task ends after a
+        lost call; a new task makes the remaining calls.
         """
         key = id(function)
         if key not in self._references:
@@ -78,7 +78,7 @@ class NodeWorkers(Workers):
             self._references[key] = function, packed_function
         _, reference = self._references[key]
         packed: dict[int, bytes] = {}
-        values: dict[int, Any] = {}  # of calls behind one that is not done
+        values: dict[int, Any] = {}  # of calls after one that is not finished
         for place, arguments in enumerate(calls):
             try:
                 packed[place] = pickled(tuple(arguments), "an argument")
@@ -86,8 +86,8 @@ class NodeWorkers(Workers):
                 values[place] = Lost(error)
 
         def as_task(places: Sequence[int]) -> tuple[int, Any]:
-            some = [packed[place] for place in places]
-            return places[0], (self._generation, key, self.seconds, extra, some)
+            arguments = [packed[place] for place in places]
+            return places[0], (self._generation, key, self.seconds, extra, arguments)
 
         order = list(packed)
         share = math.ceil(len(order) / (TASKS_PER_CPU * self.count))
@@ -100,10 +100,10 @@ class NodeWorkers(Workers):
         for first, answers in self._cluster.map(waiting, reference):
             piece = pieces[first]
             values.update(zip(piece, answers, strict=False))
-            rest = piece[len(answers) :]
-            if rest:
-                pieces[rest[0]] = rest
-                waiting.appendleft(as_task(rest))
+            remaining = piece[len(answers) :]
+            if remaining:
+                pieces[remaining[0]] = remaining
+                waiting.appendleft(as_task(remaining))
             while next_place in values:
                 yield next_place, values.pop(next_place)
                 next_place += 1
@@ -111,9 +111,9 @@ class NodeWorkers(Workers):
 
 
 class NodeCaller:
-    """Calls users' functions on a node, in a worker process that can be killed.
+    """A caller of users' functions on a node, with a worker that can be killed.
 
-    It holds the reward, so that a node which cannot load it fails before the work.
+    It holds the reward, so that a node that cannot load it fails before any call.
     """
 
     def __init__(self, reward: Reward) -> None:
@@ -133,7 +133,7 @@ class NodeCaller:
         *,
         is_limited: bool = False,
     ) -> list[Any]:
-        """Return the values of the first calls, up to one that is lost.
+        """Return the values of the first calls, up to a lost one or `TASK_SECONDS`.
 
         `is_limited` changes nothing, as all calls can be killed.
         """
@@ -156,7 +156,7 @@ class NodeCaller:
 
 
 class _Packed:
-    """A packed function, which arrives in a worker as the function itself."""
+    """A packed function that unpickles as the function itself."""
 
     def __init__(self, packed: PackedFunction) -> None:
         self._packed = packed

@@ -1,8 +1,8 @@
-"""Ray: calls of one function, made on the nodes of a cluster.
+"""Ray: call one function on the nodes of a cluster.
 
-A call is a plain task, which is given to another process where its own is lost. It is
-to score a part of a large log (`part_engines.py`), or to make some calls of users' code
-(`ray_calls.py`). `README.md` says why these are not tasks of Ray Data.
+A call is a plain task that another process repeats if its own is lost. Tasks score
+parts of a large log (`part_engines.py`) or call users' code (`ray_calls.py`).
+`README.md` says why they are not tasks of Ray Data.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ CONNECT_SECONDS = 30.0
 """Seconds for a cluster to answer. Our choice: Ray itself waits for minutes."""
 
 NODE_SECONDS = 180.0
-"""Seconds for a node to start a process. Our choice: far above usual, as a process of
-Ray gives way to all others of a busy node."""
+"""Seconds for a node to start a process. Our choice: far above usual, as Ray's
+processes have low priority on a busy node."""
 
 MOST_LOSSES = 4
-"""Times that a task is given to another process. Our choice."""
+"""Most retries of a lost task. Our choice."""
 
 TASKS_PER_CPU = 2
-"""Tasks under way: one that runs, and one that is there when it ends."""
+"""Submitted tasks per CPU: one that runs, and one that waits for it to end."""
 
 CONNECT = """
 import ray, sys
@@ -65,15 +65,14 @@ print(ray.get_runtime_context().gcs_address)
 class Ray:
     """A Ray cluster for the parts of a log (`score`) or for calls (`probe`, `mutants`).
 
-    Each node has the versions of this process of rewardkit and of what decides scores.
-    A reward's own code need not be there. A log and the folder for its scores stand on
-    a disk that all nodes see under the same path.
+    Each node needs this process's versions of rewardkit and of the libraries that
+    affect scores, but not the reward's own code. The log and the folder of its scores
+    are on a disk that all nodes share under the same path.
 
     Args:
-        address: that of the cluster's head, such as "10.0.0.1:6379". None: the cluster
-            that this process is connected to, else the one of ``RAY_ADDRESS``, else the
-            one that runs on this machine, else one that ends with the work. "auto" and
-            "local" are the last two.
+        address: Address of the cluster's head, such as "10.0.0.1:6379". None: the
+            cluster that this process is connected to, else the one of ``RAY_ADDRESS``,
+            else one that runs on this machine ("auto"), else a temporary one ("local").
     """
 
     address: str | None = None
@@ -87,19 +86,19 @@ class Ray:
         places: Mapping[str, str] | None = None,
         has_judges: bool = False,
     ) -> Iterator[Cluster]:
-        """Connect, and see that each node can call a function that runs a reward.
+        """Connect, and check that each node can call a function that runs a reward.
 
         Args:
-            function: what nodes call, by keyword with `is_limited`: whether a process
-                ended in this call before.
-            reward: the reward.
-            places: paths that each node is to see, and what errors name them.
-            has_judges: whether judges are called there, too.
+            function: The function to call. Its keyword `is_limited` tells whether a
+                process ended in the same call before.
+            reward: The reward.
+            places: Paths that each node must see -> their names in errors.
+            has_judges: Whether judges are called there, too.
 
         Raises:
             ModuleNotFoundError: Ray is not installed.
-            InputError: there is no such cluster; a node does not do.
-            RewardError: the reward cannot be called there.
+            InputError: The cluster does not exist, or a node lacks something.
+            RewardError: The reward cannot be called there.
         """
         if find_spec("ray") is None:
             raise ModuleNotFoundError(
@@ -125,7 +124,7 @@ class Ray:
         try:
             if has_judges:
                 models = start_model_process(ray, reward.functions)
-            # in a list it stays a reference, which a process reads once
+            # Ray does not resolve a reference in a list; a process reads it once
             reference = [ray.put((content, files, os.getcwd(), models))]
             key = hashlib.sha256(content + repr(models).encode()).hexdigest()
             _check_nodes(ray, reward, places or {}, (reference, key))
@@ -138,7 +137,7 @@ class Ray:
                 ray.shutdown()
 
     def _check_connection(self, ray: ModuleType) -> None:
-        """Raise an InputError where this process is connected to another cluster."""
+        """Raise an InputError if this process is connected to another cluster."""
         connected = ray.get_runtime_context().gcs_address
         if self.address not in (None, "auto", connected):
             raise InputError(
@@ -147,7 +146,7 @@ class Ray:
             )
 
     def _connect(self, ray: ModuleType) -> None:
-        """Connect this process; Ray's own handlers of signals are put back."""
+        """Connect this process, and restore the signal handler that Ray replaces."""
         address = self.address or os.environ.get("RAY_ADDRESS")
         if address != "local":
             try:
@@ -156,7 +155,7 @@ class Ray:
                 if address is not None:
                     raise
                 address = "local"
-                # Ray would tell its makers of a cluster that starts here
+                # a cluster that starts here would report usage statistics
                 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         before = signal.getsignal(signal.SIGTERM)
         try:
@@ -165,12 +164,12 @@ class Ray:
             raise InputError(
                 f"Ray cannot connect to {address!r}: {_first_line(error)}"
             ) from error
-        with suppress(ValueError):  # another thread than the main one
+        with suppress(ValueError):  # not in the main thread
             signal.signal(signal.SIGTERM, before)
 
 
 def check_engine(engine: Any) -> None:
-    """Raise a RewardError for an engine that is none."""
+    """Raise a RewardError if an engine is not a `Ray`."""
     if not isinstance(engine, Ray):
         raise RewardError(
             f"engine={preview(engine)} is no engine; give rk.Ray(), or None"
@@ -178,10 +177,11 @@ def check_engine(engine: Any) -> None:
 
 
 def _find_cluster(address: str) -> str:
-    """Return the address of a cluster; InputError: no process can connect to it.
+    """Return the address of a cluster; InputError: it cannot be connected to.
 
-    Another process tries, as Ray waits for minutes, and ends one that has no answer.
-    "auto" is made an address, as nodes do not find all that a driver on "auto" holds.
+    A separate process tries it, as Ray waits for minutes and then ends its process.
+    "auto" is resolved to an address, as nodes do not find every object of a driver that
+    connected to "auto".
     """
     words = [sys.executable, "-c", CONNECT, address]
     try:
@@ -200,7 +200,7 @@ def _find_cluster(address: str) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the first line of an error, or its kind."""
+    """Return the first line of an error's message, or its type."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
 
@@ -208,19 +208,19 @@ def _first_line(error: BaseException) -> str:
 # --- what nodes need
 
 PackedFunction = tuple[bytes, list[tuple[str, str, bytes]]]
-"""A function, and the modules that were run from files."""
+"""A pickled function, with the modules that were run from files."""
 
 
 def pack_for_nodes(function: Callable[..., Any]) -> PackedFunction:
-    """Pack a function for the nodes; CannotSend: it cannot be."""
+    """Pack a function for the nodes; CannotSend: it cannot be pickled."""
     try:
         return pack_function(function, _is_installed)
-    except CannotSend:  # a module that holds a lock, and that nodes may have
+    except CannotSend:  # such as a module with a lock, which nodes may have
         return pack_function(function)
 
 
 def _is_installed(module: ModuleType) -> bool:
-    """Return whether a module is of Python, of rewardkit, or of what pip installs."""
+    """Return whether a module is part of Python, rewardkit, or a pip package."""
     name = module.__name__.partition(".")[0]
     path = Path(str(module.__file__))
     places = [sysconfig.get_paths()[place] for place in ("stdlib", "purelib")]
@@ -234,17 +234,17 @@ The job is a `PackedFunction`, the working folder, and the process that asks mod
 """
 
 _CALLS: dict[str, Callable[..., Any]] = {}
-"""What this process of a node calls, by its hash."""
+"""The function that this process of a node calls, by its hash."""
 
 
 def load_call(job: JobReference) -> Callable[..., Any]:
-    """Return what is called, in a process of a node."""
+    """Load the function of a job in a process of a node."""
     (reference,), key = job
     if key not in _CALLS:
         import ray
 
         content, files, folder, models = ray.get(reference)
-        with suppress(OSError):  # a reward may read files beside it, where they are
+        with suppress(OSError):  # a reward may read files of the working folder
             os.chdir(folder)
         _CALLS.clear()
         _CALLS[key] = load_function(content, files)
@@ -255,11 +255,11 @@ def load_call(job: JobReference) -> Callable[..., Any]:
 def _check_nodes(
     ray: ModuleType, reward: Reward, places: Mapping[str, str], job: JobReference
 ) -> None:
-    """Check that each node with a CPU can make the calls; one that dies is skipped.
+    """Check that each node with a CPU can make the calls; skip nodes that die.
 
     Raises:
-        InputError: a node lacks versions, the log or the folder, or does not start.
-        RewardError: the reward cannot be loaded on a node.
+        InputError: A node lacks versions, the log or the folder, or starts no process.
+        RewardError: The reward cannot be loaded on a node.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -285,7 +285,7 @@ def _check_nodes(
 
 
 def _lost(ray: ModuleType) -> tuple[type[Exception], ...]:
-    """Return the errors of a task whose node or process is gone."""
+    """Return the exceptions of a task whose node or process is lost."""
     errors = ray.exceptions
     return (
         errors.NodeDiedError,
@@ -297,7 +297,7 @@ def _lost(ray: ModuleType) -> tuple[type[Exception], ...]:
 
 
 def _check_report(name: str, reward: Reward, report: Record) -> None:
-    """Raise where a node lacks what it needs, by the report of `_node_inspector`."""
+    """Raise an error if a report of `_node_inspector` shows that a node is unfit."""
     _check_versions(name, report["versions"])
     for place in report["missing"]:
         raise InputError(
@@ -313,7 +313,7 @@ def _check_report(name: str, reward: Reward, report: Record) -> None:
 
 
 def _node_inspector() -> Callable[..., Record]:
-    """Return a function that reports what a node has; it may lack rewardkit."""
+    """Return a function that reports the state of a node that may lack rewardkit."""
 
     def inspect(places: Mapping[str, str], job: Any) -> Record:
         import os
@@ -336,7 +336,7 @@ def _node_inspector() -> Callable[..., Record]:
 
 
 def _check_versions(node: str, node_versions: dict[str, str]) -> None:
-    """Raise an InputError where a node has other versions than this process."""
+    """Raise an InputError if the versions of a node differ from this process's."""
     if not node_versions:
         raise InputError(
             f"{node} has no rewardkit, or one that knows no Ray; install "
@@ -355,9 +355,9 @@ def _check_versions(node: str, node_versions: dict[str, str]) -> None:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster that makes calls of one function, which its nodes can load.
+    """A cluster whose nodes can call one function.
 
-    `models` is the process that asks models, if any, `task` what Ray runs.
+    `models` is the process that asks models, if any. `task` is the remote function.
     """
 
     ray: ModuleType
@@ -367,24 +367,24 @@ class Cluster:
 
     @property
     def processors(self) -> int:
-        """Return the number of CPUs that the nodes have now."""
+        """Return the current number of CPUs of all nodes."""
         return int(self.ray.cluster_resources().get("CPU", 0))
 
     def map(
         self, waiting: deque[tuple[int, Any]], *shared: Any
     ) -> Generator[tuple[int, Any]]:
-        """Make calls, and yield the place of each and its value in the order they end.
+        """Make calls; yield the place and value of each in the order they end.
 
-        One that was lost is made again, by another process; it is told then whether a
-        process ended in it.
+        A lost call is repeated by another process, which learns whether a process ended
+        in the call.
 
         Args:
-            waiting: the place and arguments of each, which are taken from its front;
-                the caller may add others there.
-            *shared: references to what stands before these in all calls.
+            waiting: Place and arguments of each call. Calls are taken from the front,
+                and the caller may add further ones there.
+            *shared: References to arguments that precede those of every call.
 
         Raises:
-            InputError: the cluster has no processors or too little memory left.
+            InputError: The cluster has no CPUs or too little memory left.
         """
         ray, lost = self.ray, _lost(self.ray)
         running: dict[Any, tuple[int, Any]] = {}
@@ -420,13 +420,13 @@ class Cluster:
                         raise value.error
                     yield place, value
         finally:
-            # none of them may write into a folder later on
+            # a task that is still running must not write into a folder later
             for task in running:
                 ray.cancel(task)
             ray.wait(list(running), num_returns=len(running), timeout=CONNECT_SECONDS)
 
     def _check_loss(self, place: int, losses: int, error: Exception) -> None:
-        """Raise an InputError where a lost call would be lost again."""
+        """Raise an InputError if repeating a lost call is useless."""
         if self.models is not None and not is_running(self.ray, self.models):
             raise InputError(
                 "the process that asks models has ended; the same call goes on, and "
@@ -443,6 +443,6 @@ class Cluster:
 def _call(
     job: JobReference, arguments: bytes, is_limited: bool, *shared: Any
 ) -> tuple[str, bytes]:
-    """Make a call, in a process of a node."""
+    """Make a call in a process of a node; return the packed answer."""
     call = partial(load_call(job), *shared, is_limited=is_limited)
     return answer_call(call, arguments)

@@ -1,7 +1,7 @@
-"""Models on a Ray cluster: one process asks them for all nodes.
+"""Ask models on a Ray cluster from one process for all nodes.
 
-So what bounds the calls of a judge (calls at a time and a minute, the budget, the
-deadline of a run) counts once, and the answers of all nodes are in one cache.
+So the limits of a judge (concurrency, rate, budget, the deadline of a run) span all
+nodes, which share one cache of answers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ModelProcess:
         self._begun: set[Any] = set()
 
     async def answers(self, judge: Any, requests: Sequence[Any]) -> list[Any]:
-        """Return the answers to what a judge on a node asks, in order."""
+        """Return the answers to the requests of a judge on a node, in order."""
         session = judge.session
         if session not in self._begun:
             self._begun.add(session)
@@ -34,12 +34,12 @@ class ModelProcess:
         return answers
 
     def is_there(self) -> bool:
-        """Return whether this process can be called; Ray raises an error if not."""
+        """Return True; Ray raises an error if this process cannot be called."""
         return True
 
 
 def start_model_process(ray: ModuleType, functions: Sequence[Any]) -> Any:
-    """Start what asks models on this node; None if no function has limits."""
+    """Start the process that asks models on this node; None if no function does."""
     if not any(hasattr(function, "limits") for function in functions):
         return None
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -53,23 +53,23 @@ def start_model_process(ray: ModuleType, functions: Sequence[Any]) -> Any:
 
 
 def set_model_process(ray: ModuleType, models: Any) -> None:
-    """Send what judges of this process ask through `models`, if any."""
+    """Send requests of this process's judges through `models`, if any."""
     if models is None:
         set_model_asker(None)
         return
 
     async def answers(judge: Any, requests: Sequence[Any]) -> list[Any]:
         try:
-            answered: list[Any] = await models.answers.remote(judge, requests)
+            results: list[Any] = await models.answers.remote(judge, requests)
         except ray.exceptions.RayActorError:
-            os._exit(1)  # no row of a part may be written as an error of its own
-        return answered
+            os._exit(1)  # else rows would be written with an error that is not theirs
+        return results
 
     set_model_asker(answers)
 
 
 def is_running(ray: ModuleType, models: Any) -> bool:
-    """Return whether the process that asks models still runs."""
+    """Return whether the process that asks models is still running."""
     try:
         return bool(ray.get(models.is_there.remote()))
     except ray.exceptions.RayActorError:

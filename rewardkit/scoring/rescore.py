@@ -1,7 +1,7 @@
-"""rescore(): score a changed reward, and call only what the change moves.
+"""rescore(): score a changed reward, calling only functions that the change affects.
 
-`reuse.py` decides call by call; this module finds what may come out otherwise, and puts
-it into the scored table. Moved gates, suggestions and the workbench go through it.
+`reuse.py` decides call by call. This module finds the affected fields and components
+and updates the scored table. Changed gates, suggestions and the workbench use it.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from rewardkit.scoring.scores import Scores
 
 
 class Moved(NamedTuple):
-    """The fields and components that a change of a reward may move.
+    """The fields and components that a change of a reward may affect.
 
-    `run` must be called for all rows; the gates of `gated` may open for other rows, ""
-    being the gate on the whole reward. `why` says why scores cannot tell what comes out
-    under other gates; "" where only gates by name, of what is scored row by row, move.
+    Those in `run` must be called for all rows. The gates of `gated` may open for other
+    rows; "" is the gate on the whole reward. `why` says why existing scores do not
+    suffice; it is "" if the change affects only gates on named parts that are scored
+    row by row.
     """
 
     run: set[str]
@@ -45,18 +46,18 @@ class Moved(NamedTuple):
 
     @property
     def names(self) -> set[str]:
-        """Return the names of all that moves."""
+        """Return the names of all affected fields and components."""
         return self.run | self.gated
 
     def first_of(self, names: Iterable[str]) -> str | None:
-        """Return the first of these names that moves, or None."""
+        """Return the first affected one of these names, or None."""
         return next((name for name in names if name in self.names), None)
 
 
 def moved_by(
     reward: Reward, *, run: Iterable[str] = (), gated: Iterable[str] = ()
 ) -> Moved:
-    """Find all that moves with changed functions and changed gates.
+    """Find everything that changed functions and changed gates affect.
 
     Args:
         reward: The reward after the change.
@@ -97,7 +98,7 @@ def moved_by(
         if isinstance(reward.gate.on, Recorded):
             verb = f"may ask for {cause!r}: its record does not say"
         reasons.append(f"the gate on the whole reward {verb}")
-        # it may close other rows now, for every component
+        # the gate may now close other rows for every component
         moved = moved_by(reward, run=moved.run, gated={*reward.names, ""})
     return moved._replace(why=reasons[0] if reasons else "")
 
@@ -114,29 +115,28 @@ def replace_gates(reward: Reward, gates: Mapping[str, Gate | None]) -> Reward:
 def rescore(
     scores: Scores, reward: Reward, *, run: bool = True
 ) -> tuple[Scores, dict[str, int]]:
-    """Score a changed reward, and take from `scores` what the change leaves alone.
+    """Score a changed reward, reusing the scores that the change does not affect.
 
-    A function is called where it or one of its arguments changed.
+    A function is called only if it or one of its arguments changed.
 
     Args:
         scores: The scores before the change.
-        reward: The reward after it, with the same parts.
-        run: Whether to call components on rows that a gate kept from them and keeps no
-            longer; without it these rows are ``abstained``.
+        reward: The reward after the change, with the same parts.
+        run: Whether to call components on rows whose gate is newly open; otherwise
+            these rows are ``abstained``.
 
     Returns:
         The scores, and by component the number of rows that lack a score.
 
     Raises:
-        RewardError: Something has to be called, and the reward was read from a record.
+        RewardError: A function has to be called, but the reward was read from a record.
     """
     names, again = set[str](), set[str]()
     for old, new in zip(scores.reward.branches, reward.branches, strict=True):
         moved = _compare(old, new)
         if "" in moved.gated and isinstance(getattr(new.gate, "on", None), Recorded):
-            raise record_only_error(
-                reward
-            )  # nobody knows which scores its predicate reads
+            # it is not known which scores its predicate reads
+            raise record_only_error(reward)
         names |= moved.names
         again |= _fields_called_again(new, moved)
     if not names:
@@ -162,7 +162,7 @@ def rescore(
 
 
 def _compare(old: Reward, new: Reward) -> Moved:
-    """Find what moves between a reward and a changed one."""
+    """Find what differs between a reward and a changed one."""
     before = {item.name: item for item in old.components}
     run, gated = set[str](), set[str]()
     for name, function in new.fields.items():
@@ -178,7 +178,7 @@ def _compare(old: Reward, new: Reward) -> Moved:
 
 
 def _fields_called_again(reward: Reward, moved: Moved) -> set[str]:
-    """Return the fields that called components ask for: tables may lack their values.
+    """Return the fields that called components need, as tables may lack their values.
 
     A reward that was read from a record cannot call any.
     """
@@ -194,11 +194,13 @@ def _fields_called_again(reward: Reward, moved: Moved) -> set[str]:
 def _replace_columns(
     table: pd.DataFrame, outcomes: Outcomes, names: Collection[str]
 ) -> pd.DataFrame:
-    """Return a scored table with new columns of these fields and components, or ""."""
+    """Replace the columns of these parts of a scored table; "" is the reward's gate."""
     columns = outcome_columns(outcomes, names)
-    written = [f"{prefix}{name}" for name in names for prefix in PART_PREFIXES]
-    stale = [column for column in written if column not in columns]
-    replaced = table.drop(columns=stale, errors="ignore").assign(**columns)
+    stale = set[str]()
+    for prefix in PART_PREFIXES:
+        stale.update(f"{prefix}{name}" for name in names)
+    stale -= columns.keys()
+    replaced = table.drop(columns=list(stale), errors="ignore").assign(**columns)
     if "" in names:
         replaced["gate/reward"] = outcomes.gate
     return replaced

@@ -1,8 +1,8 @@
-"""What a reward gave before: a call is made again only where it would be another.
+"""Reuse outcomes of a reward from before a change: repeat only calls that differ.
 
-A call is the same where its function is, and each of its arguments. It is then not made
-again: its score, its reason or the decision of its gate is taken from before. This
-serves rewards that differ in one place: other gates, fields or functions.
+A call is unchanged if its function and all its arguments are. Its score, its reason or
+the decision of its gate is then copied. This helps with rewards that differ in one
+place: a gate, a field or a function.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from rewardkit.scoring.outcomes import (
 UNSCORED: Final = Reason(ReasonCode.GATE_WAS_CLOSED)
 
 DECIDES_SCORES: Final = ("function", "columns", "range", "batch", "group")
-"""The attributes of a component that decide its scores, beside its gate."""
+"""The attributes of a component that decide its scores, apart from its gate."""
 
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Earlier:
-    """What came of a reward on the same rows, before it was changed.
+    """The outcomes of a reward on the same rows before a change.
 
-    `again` names fields that are called again though nothing of them changed. With
-    `opens`, rows that a gate kept from a component and keeps no longer are called;
-    without it they get no score.
+    `again` names fields that are called again although they did not change. If `opens`,
+    a component is called on rows whose gate is newly open; otherwise these rows get no
+    score.
     """
 
     outcomes: Outcomes
@@ -52,7 +52,7 @@ class Earlier:
     opens: bool = True
 
     def of_part(self, label: str) -> Reuse | None:
-        """Return what can be reused for a part of the plan, None where it is new."""
+        """Return the reusable outcomes of a part of the plan, None for a new part."""
         for part in self.outcomes.plan.parts:
             if part.label == label:
                 return Reuse(part.reward, part.rows, self)
@@ -61,9 +61,9 @@ class Earlier:
 
 @dataclass(frozen=True, eq=False)
 class Reuse:
-    """What one part of a changed reward takes from the reward `before`.
+    """The outcomes that one part of a changed reward reuses from the reward `before`.
 
-    `same` has, by field and component, the rows whose value is that of before, (rows,).
+    `same` marks by field and component the rows whose value did not change, (rows,).
     """
 
     before: Reward
@@ -97,7 +97,7 @@ class Reuse:
     def compare_field(
         self, name: str, rows: Rows, values: Sequence[Any], outcome: Outcome
     ) -> None:
-        """Find the rows, of those called again, whose value is that of before."""
+        """Note in `same` the rows whose value did not change though it was computed."""
         before = self.earlier.outcomes.fields.get(name)
         if before is None:
             return
@@ -118,7 +118,7 @@ class Reuse:
         for row, reason in before.reasons.items():
             if reason.is_undecided_gate or reason == UNSCORED:
                 was_called[row] = False
-        if item.group or item.batch:  # one call is made for several rows
+        if item.group or item.batch:  # one call covers several rows
             rows_before: Rows = self.rows[was_called[self.rows]]
             if not (is_same.all() and np.array_equal(rows, rows_before)):
                 return rows
@@ -132,7 +132,7 @@ class Reuse:
         return others
 
     def compare_scores(self, name: str, outcome: Outcome) -> None:
-        """Note in `same` the rows whose score did not change, two missing ones too."""
+        """Note in `same` the rows whose score did not change or is still missing."""
         before = self.earlier.outcomes.components.get(name)
         if before is None:
             self.same[name] = np.zeros(len(outcome.scores), dtype=bool)
@@ -142,7 +142,7 @@ class Reuse:
         self.same[name] = is_equal | both_missing
 
     def take_gate(self, gate: Gate, call: Call, rows: Rows, decisions: Outcome) -> Rows:
-        """Write what the unchanged gate on the reward said; return the other rows."""
+        """Write decisions of the reward's gate if unchanged; return the other rows."""
         if gate != self.before.gate:
             return rows
         is_same = self._find_same(asked_by(gate, call, self.same), rows)
@@ -161,10 +161,11 @@ class Reuse:
         *,
         is_behind_reward_gate: bool,
     ) -> Rows:
-        """Write what an unchanged gate of a component said; return the other rows.
+        """Write decisions of a component's gate if unchanged; return the other rows.
 
-        A component was also gated where the gate on the whole reward was closed, if
-        that was asked first, or where one was gated that it asks for.
+        The gate's decision is not known for rows that the reward's gate had closed
+        before, if that gate comes first, nor where a component that this one needs was
+        gated.
         """
         gate, call = item.gate, item.gate_call
         item_before = self._component(item.name)
@@ -204,7 +205,10 @@ class Reuse:
         return None
 
     def _find_same(self, names: Iterable[str], rows: Rows) -> Flags:
-        """Mark the rows in which these fields and scores are all as before, (rows,)."""
+        """Return the rows whose fields and scores of these names are unchanged.
+
+        The mask has the shape of `rows`.
+        """
         is_same = np.ones(len(rows), dtype=bool)
         for name in names:
             if name in self.same:
@@ -215,19 +219,19 @@ class Reuse:
 def asked_by(
     gate: Gate | None, call: Call | None, earlier: Iterable[str]
 ) -> Iterable[str]:
-    """Return what a gate asks for; a recorded predicate may ask for all `earlier`."""
+    """Return the names a gate needs; a recorded predicate may need all `earlier`."""
     if gate is None or call is None:
         return ()
     return earlier if isinstance(gate.on, Recorded) else call.asks_for
 
 
 def has_same_function(item: Component, other: Component) -> bool:
-    """Return whether two components score alike where they are called."""
+    """Return whether two components give the same scores when they are called."""
     return all(getattr(item, name) == getattr(other, name) for name in DECIDES_SCORES)
 
 
 def record_only_error(reward: Reward) -> RewardError:
-    """Return the error for a reward from a run record, whose functions are missing."""
+    """Return the error for a reward from a run record, which has no functions."""
     return RewardError(
         f"reward {reward.name!r} was read from a run record and cannot score; load the "
         "reward itself"
@@ -235,7 +239,7 @@ def record_only_error(reward: Reward) -> RewardError:
 
 
 def content_of(value: Any) -> Any:
-    """Return what tells values apart: their content, or else their place in memory."""
+    """Return a key that distinguishes values: their content, or else their id."""
     if type(value) is str:
         return value
     try:

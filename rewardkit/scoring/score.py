@@ -1,4 +1,4 @@
-"""score(): a reward over rollouts."""
+"""score(): score rollouts with a reward."""
 
 from __future__ import annotations
 
@@ -44,58 +44,53 @@ def score(
     progress: bool = False,
     unfinished: Scores | None = None,
 ) -> Scores:
-    """Score every rollout, a row a completion in the order given.
+    """Score every rollout; the result has one row per completion in the same order.
 
-    What a component does wrong becomes the status of its row, never an exception. In
-    worker processes calls must not depend on one another, and what they change stays
-    there. Three lines of what users' functions print are shown, with a count; the rest
-    stands in the run record.
+    A failure of a component becomes the status of its row, never an exception. In
+    worker processes calls must be independent, and their side effects stay there. Three
+    lines of users' output are shown with a count; the run record has more of it.
 
     Args:
-        reward: what scores.
-        rollouts: rollouts, or what `load_rollouts` takes. Scores of this very reward,
-            as `load_scores` reads them with it, are returned as they are; of other
-            scores their rollouts are scored.
-        to: a folder for the scores, as `Scores.save` writes it. Where scoring was
-            interrupted the same call goes on. Of a log that is too large for `memory`
-            neither the log nor the table is held: parts of whole groups are scored and
-            written one after the other, and what is returned reads its parts when they
-            are asked for (`Scores.table` reads all).
-        memory: bytes for the rows that are held, with `to`, or "2GB"; the libraries
-            take 0.3 GB beside them.
-        force: whether to write over another scoring in the folder, and to begin one
-            anew that was interrupted.
-        ignore_gates: whether every component is called and counted as if its gate were
+        reward: The reward.
+        rollouts: Rollouts, or a source of `load_rollouts`. Scores of this very reward
+            object are returned as they are; the rollouts of other scores are scored.
+        to: A folder for the scores, as `Scores.save` writes it. After an interrupt the
+            same call goes on. If the log is too large for `memory`, neither it nor the
+            table is held: parts of whole groups are scored and written one by one, and
+            the returned scores read their parts on access (`Scores.table` reads all).
+        memory: Bytes for the rows in memory, with `to`, or a text such as "2GB". The
+            libraries take another 0.3 GB.
+        force: Whether to overwrite another scoring in the folder, and to restart an
+            interrupted one.
+        ignore_gates: Whether every component is called and counted as if its gate were
             open.
-        notes: whether to add what `rk.note` left, as columns.
-        timeout: seconds that a call of a function may take that is not rewardkit's own.
-            It runs in a worker process, which is killed when it takes longer or ends,
-            and its row gets status ``error``.
-        patience: late calls of a component after which its others are not made.
-        workers: processes that share the rollouts, groups kept together, with the same
-            scores to the last bit. A reward with a ``batch=True`` component is one call
-            over all rows, and so one process.
-        engine: `rk.Ray` scores a log in parts on the nodes of a cluster, with `to`:
-            the same parts, to the last bit. `memory` and `timeout` are then for each
-            process of a node. A log of one part is scored in this process.
-        progress: whether to show a bar with the rollouts a second.
-        unfinished: what an interrupted scoring of the same reward on the same rollouts
-            left, as `Interrupted.scores` or `load_scores` have it; its rows are not
-            scored again. What stands in the folder `to` needs none.
+        notes: Whether to add the notes of `rk.note` as columns.
+        timeout: Seconds for each call of a user's function. It runs in a worker
+            process. If it is late or ends the process, its row gets status ``error``.
+        patience: Late calls of a component after which its further calls are not made.
+        workers: Processes that share the rollouts, in whole groups; scores are the same
+            to the last bit. A ``batch=True`` component is one call over all rows, so
+            its reward uses one process.
+        engine: `rk.Ray` scores a log in parts on the nodes of a cluster, with `to`; the
+            parts are the same to the last bit. `memory` and `timeout` then apply to
+            each process of a node. A log of one part is scored in this process.
+        progress: Whether to show a progress bar.
+        unfinished: The scores of an interrupted scoring of the same reward and
+            rollouts, from `Interrupted.scores` or `load_scores`; their rows are not
+            scored again. Scores in the folder `to` are found without it.
 
     Raises:
-        RewardError: a column is asked for that is not there, or has the name of a field
-            or component; a function cannot be sent to another process; what is
-            unfinished is another scoring; a log in parts and a component or transform
-            that needs all rows at once.
-        RolloutsError: the rollouts have columns of a scored table; the folder holds
-            another scoring, or another process scores into it; a group that `memory`
-            does not hold.
-        InputError: a memory that is no size; no such cluster, or a node of it lacks
+        RewardError: A needed column is missing or has the name of a field or component;
+            a function cannot be sent to another process; `unfinished` is of another
+            scoring; a log in parts has a component or transform that needs all rows.
+        RolloutsError: The rollouts have columns of a scored table; the folder holds
+            another scoring, or another process scores into it; a group does not fit
+            into `memory`.
+        InputError: `memory` is not a size; the cluster does not exist, or a node lacks
             the versions of this process, the log or the folder.
         ModuleNotFoundError: Ray is not installed.
-        Interrupted: a KeyboardInterrupt; its `scores` are of the rollouts that were
-            scored.
+        Interrupted: On a KeyboardInterrupt; its `scores` are those of the finished
+            rollouts.
     """
     check_reward(reward, "score")
     if isinstance(rollouts, Scores):
@@ -135,7 +130,7 @@ def score(
 
 
 def _check_engine(engine: Ray, to: str | Path | None, workers: int | None) -> None:
-    """Raise a RewardError for an engine that is none, or cannot score with the rest."""
+    """Raise a RewardError for an invalid engine, or options that it does not allow."""
     from rewardkit.scoring.ray_engine import check_engine
 
     check_engine(engine)
@@ -149,6 +144,6 @@ def _check_engine(engine: Ray, to: str | Path | None, workers: int | None) -> No
 
 
 def _show_prints(scores: Scores) -> None:
-    """Show what users' functions printed."""
+    """Show the output of users' functions."""
     if "printed" in scores.run:
         Printed(**scores.run["printed"]).show()

@@ -1,4 +1,4 @@
-"""Rollouts in memory, scored: from a plan's shards to the scored table."""
+"""Score rollouts in memory: from a plan's shards to the scored table."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def score_rollouts(
 ) -> Scores:
     """Score rollouts in memory; for arguments and errors see `score`.
 
-    `limit` is that of the settings, where several calls share one. What asks a model
-    begins a run here, unless these rollouts are a part of one.
+    Several calls may share one `limit` of the settings. Judges begin a run here, unless
+    the rollouts are a part of a run (`is_part`).
     """
     clashes = list(filter(is_result, rollouts.names))
     if clashes:
@@ -69,12 +69,7 @@ def score_rollouts(
         done_rows = _rows_done(unfinished, reward, rollouts)
         scored.append((done_rows, unfinished.outcomes))
     shards = run_shards(plan, columns, rollouts.groups, settings, limit, done_rows)
-    bar: Any = nullcontext()
-    if progress:
-        from tqdm.auto import tqdm  # slow to import
-
-        count = len(rollouts) - len(done_rows)
-        bar = tqdm(total=count, desc="scoring", unit=" rollouts", leave=False)
+    bar = progress_bar(len(rollouts) - len(done_rows), "rollouts", is_shown=progress)
     token = CALLED.set(_count_calls(bar) if progress else None)
     is_interrupted = False
     try:
@@ -111,12 +106,12 @@ def score_rollouts(
 def read_unfinished(
     folder: Path, reward: Reward, rollouts: Rollouts, ignore_gates: bool = False
 ) -> Scores | None:
-    """Return the scores that an interrupted scoring left in a folder, or None."""
+    """Return the scores of an interrupted scoring in a folder, or None."""
     file = folder / SAVED_SCORES
-    with suppress(ValueError):  # broken, or not there: it is scored anew
+    with suppress(ValueError):  # a broken or missing file is scored anew
         run = read_stored(file).record
-        is_alike = run.get("ignore_gates") == ignore_gates
-        if is_alike and is_unfinished(run, reward, rollouts):
+        has_same_gates = run.get("ignore_gates") == ignore_gates
+        if has_same_gates and is_unfinished(run, reward, rollouts):
             table = join_tables([read_stored(file, None)])
             rollouts = rollouts.select(run[UNFINISHED]["rows"])
             return Scores(table, reward, rollouts, {UNFINISHED: run[UNFINISHED]})
@@ -124,7 +119,7 @@ def read_unfinished(
 
 
 def _rows_done(unfinished: Scores, reward: Reward, rollouts: Rollouts) -> Rows:
-    """Return the rows that an interrupted scoring has done; RewardError: of others."""
+    """Return the rows of an interrupted scoring; RewardError: it is a different one."""
     if not is_unfinished(unfinished.record, reward, rollouts):
         raise RewardError(
             f"unfinished={preview(unfinished.reward.name)} is no interrupted scoring "
@@ -134,10 +129,10 @@ def _rows_done(unfinished: Scores, reward: Reward, rollouts: Rollouts) -> Rows:
 
 
 def read_columns(reward: Reward, rollouts: Rollouts) -> RowColumns:
-    """Return the columns that a reward may ask for, by name.
+    """Return the columns that a reward needs, by name.
 
     Raises:
-        RewardError: no such column, or one with the name of a field or component.
+        RewardError: A column is missing or has the name of a field or component.
     """
     names = rollouts.names
     reward.check_columns(names, rollouts.mapping)
@@ -160,8 +155,17 @@ def read_columns(reward: Reward, rollouts: Rollouts) -> RowColumns:
     return columns
 
 
+def progress_bar(total: int, unit: str, *, is_shown: bool) -> Any:
+    """Return a context of a progress bar for scoring, or of None if it is not shown."""
+    if not is_shown:
+        return nullcontext()
+    from tqdm.auto import tqdm  # slow to import
+
+    return tqdm(total=total, desc="scoring", unit=f" {unit}", leave=False)
+
+
 def _count_calls(bar: Any) -> Callable[[Plain], None]:
-    """Return what shows calls beside a bar: how many, their rate, their cost."""
+    """Return a callback that shows calls, their rate and their cost next to a bar."""
     began, calls, cost = time.perf_counter(), 0, 0.0
 
     def count(notes: Plain) -> None:
@@ -176,7 +180,7 @@ def _count_calls(bar: Any) -> Callable[[Plain], None]:
 
 
 def _make_scores(outcomes: Outcomes, rollouts: Rollouts, run: Plain) -> Scores:
-    """Add up weights, apply the transform, and make the scored table."""
+    """Combine the scores, apply the transform, and make the scored table."""
     if outcomes.printed:
         run = {**run, "printed": outcomes.printed.record()}
     raw = outcomes.rewards
@@ -215,7 +219,7 @@ def outcome_columns(outcomes: Outcomes, names: Collection[str]) -> Record:
 
 
 def result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
-    """Return what a scored table has beside the rollouts, see `Scores`."""
+    """Return the columns of a scored table besides the rollouts', see `Scores`."""
     columns = outcome_columns(outcomes, {*outcomes.fields, *outcomes.components})
     for name, notes in lists_of_columns(outcomes.notes or []).items():
         columns[f"note/{name}"] = as_column(notes)

@@ -1,4 +1,4 @@
-"""Scores: scored rollouts, in memory and on disk."""
+"""Scores: scored rollouts in memory, and saving them."""
 
 from __future__ import annotations
 
@@ -46,39 +46,40 @@ from rewardkit.scoring.outcomes import (
     summarize_verdicts,
     verdicts_text,
 )
-from rewardkit.scoring.stored import OWN_COLUMNS, write_table
+from rewardkit.scoring.stored import REWARD_COLUMNS, write_table
 
 if TYPE_CHECKING:
     from rewardkit.html.pages import Page
 
 UNFINISHED = "unfinished"
-"""Key of a run record under which an interrupted scoring says which rows it has done,
-of rollouts with which hash."""
+"""Key of a run record with the finished rows of an interrupted scoring and the hash of
+its rollouts."""
 
 RUN_RECORD = "run.json"
-"""Name of the file with the run record of a folder of scores."""
+"""Name of the file with the run record in a folder of scores."""
 
 
 def is_result(column: str) -> bool:
-    """Return whether a column of a scored table is no column of the rollouts."""
-    return column in OWN_COLUMNS or column.startswith(RESULT_PREFIXES)
+    """Return whether a column of a scored table is a result, not a rollout column."""
+    return column in REWARD_COLUMNS or column.startswith(RESULT_PREFIXES)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores(HasPage):
     """Scored rollouts.
 
-    `table` has the rollout columns, then by name:
+    `table` has the rollout columns, then:
 
-    - ``field/<name>``, and ``failed/<name>``, why, where extractions failed,
+    - ``field/<name>``, and ``failed/<name>``: why an extraction failed,
     - ``score/<component>``, NaN unless scored, and ``status/<component>``,
-    - ``error/<component>``, why not scored, as a sentence, and ``reason/<component>``
-      (or field), the same as a record in JSON, see `Reason.to_json`,
-    - ``verdict/<component>`` and ``cost/<component>`` of those that ask a model,
-    - ``note/<name>`` and ``gate/reward`` (1 open, 0 closed, NaN unknown) if there are,
+    - ``error/<component>``: why a score is missing, as a sentence, and
+      ``reason/<component>`` (or field): the same as JSON, see `Reason.to_json`,
+    - ``verdict/<component>`` and ``cost/<component>`` of judges,
+    - ``note/<name>``, if there are notes,
+    - ``gate/reward``, unless always open: 1 open, 0 closed, NaN unknown,
     - ``reward_raw``, before the transform, and ``reward``.
 
-    Raw scores stand apart from weights: `reweigh` never scores again.
+    Scores are stored without weights, so `reweigh` calls no function.
     """
 
     table: pd.DataFrame
@@ -90,7 +91,7 @@ class Scores(HasPage):
         return len(self.table)
 
     def column(self, name: str) -> pd.Series[Any] | None:
-        """Return a column of the table, None where there is none."""
+        """Return a column of the table, or None."""
         return self.table.get(name)
 
     def _column(self, name: str) -> pd.Series[Any]:
@@ -106,11 +107,11 @@ class Scores(HasPage):
 
     @property
     def rewards(self) -> Floats:
-        """Return the reward of each row, (rows,), NaN where not judged."""
+        """Return the rewards, (rows,), NaN if not judged."""
         return self._column("reward").to_numpy(dtype=float)
 
     def score(self, component: str) -> Floats:
-        """Return the scores of a component, (rows,), NaN where not scored."""
+        """Return the scores of a component, (rows,), NaN unless scored."""
         return self._column(f"score/{component}").to_numpy(dtype=float)
 
     def status(self, component: str) -> NDArray[np.int8]:
@@ -119,17 +120,17 @@ class Scores(HasPage):
         return np.asarray(column.cat.codes, dtype=np.int8)
 
     def errors(self, component: str) -> list[str]:
-        """Return why the rows of a component are errors, of each such row in turn."""
+        """Return the error sentences of a component, one per row with an error."""
         column = self._column(f"error/{component}")
         return list(column[self.status(component) == ERROR])
 
     def reasons(self, name: str) -> list[Reason | None]:
-        """Return for each row why a component or field has no value, else None."""
+        """Return the Reason of each row without a value of a part, else None."""
         column = self.column(f"reason/{name}")
         return [None] * len(self) if column is None else read_reasons(column)
 
     def _reasons_with(self, name: str, status: int) -> list[Reason]:
-        """Return the reasons of a component's rows that have this status."""
+        """Return the reasons of a component's rows with this status."""
         if not self.counts[name][STATUSES[status]]:
             return []
         texts = self._column(f"reason/{name}")[self.status(name) == status]
@@ -137,7 +138,7 @@ class Scores(HasPage):
 
     @cached_property
     def outcomes(self) -> Outcomes:
-        """Return what came of each field and component, as before weights."""
+        """Return the outcomes of fields and components, before weights."""
         plan = self.plan(self.reward)
         outcomes = Outcomes.blank(plan)
         for name in self.reward.fields:
@@ -170,9 +171,9 @@ class Scores(HasPage):
 
     @cached_property
     def model_use(self) -> dict[str, Record]:
-        """Summarise the calls of each component that asks a model, by component.
+        """Summarise the verdicts of each judge, by component.
 
-        See `summarize_verdicts`; `not_judged` counts the reasons of rows without score.
+        See `summarize_verdicts`; `not_judged` counts the reasons of missing scores.
         """
         return self._summarize_verdicts(str)
 
@@ -195,12 +196,12 @@ class Scores(HasPage):
     def record(self) -> Record:
         """Return the run record: definition, fingerprints, versions, counts.
 
-        Scoring draws no random numbers, so its seed is None.
+        The seed is None, as scoring draws no random numbers.
         """
         return self.record_with(self.rollouts.fingerprint)
 
     def record_with(self, fingerprint: str) -> Record:
-        """Return the run record, with a hash of the rollouts that is known already."""
+        """Return the run record with a known fingerprint of the rollouts."""
         verdicts: Record = {}
         if summaries := self.model_use:
             verdicts["asked"] = summaries
@@ -215,28 +216,25 @@ class Scores(HasPage):
         }
 
     def reweigh(self, weights: Mapping[str, float]) -> Scores:
-        """Return these scores under other weights, without scoring.
+        """Return the scores with other weights; no function is called.
 
         Raises:
-            RewardError: a weight for a component that there is not.
+            RewardError: A weight names an unknown component.
         """
         return self.under(self.reward.reweigh(weights))
 
     @property
     def has_steps(self) -> bool:
-        """Return whether these are the scores of a run: rows of two steps or more.
-
-        A step is a number.
-        """
+        """Return whether the rows have at least two different steps, as numbers."""
         return has_steps(self.table) and self.table["step"].nunique() > 1
 
     @property
     def parts(self) -> list[Part]:
-        """Return the rows by the reward that each got; without a route, one part."""
+        """Return the parts of a route with their rows; without a route, one part."""
         return self.parts_of(self.reward)
 
     def parts_of(self, reward: Reward) -> list[Part]:
-        """Split the rows by the reward that each gets, see `Reward.parts`."""
+        """Split the rows by the parts of a reward, see `Reward.parts`."""
         column = reward.routed_by
         values = {column: column_values(self.rollouts.table[column])} if column else {}
         return reward.parts(values, len(self))
@@ -248,11 +246,11 @@ class Scores(HasPage):
         return Plan(reward, len(self), parts, steps_of(reward, steps))
 
     def at(self, step: float) -> Scores:
-        """Return these scores under the weights of a step of the training."""
+        """Return the scores with the weights of a training step."""
         return self.under(self.reward.at(step))
 
     def under(self, reward: Reward) -> Scores:
-        """Return these scores combined as `reward` says, of the same components."""
+        """Return the scores combined by a reward with the same components."""
         plan = self.plan(reward)
         gate = np.full(len(self), self.table.get("gate/reward", 1.0), dtype=float)
         raw = plan.combine(
@@ -267,13 +265,13 @@ class Scores(HasPage):
     def save(self, folder: str | Path) -> Path:
         """Write ``scores.parquet`` and ``run.json`` into a folder, both or neither.
 
-        `load_scores` reads the copy of the record in the Parquet file's metadata.
+        The Parquet file's metadata has a copy of the record, which `load_scores` reads.
 
         Returns:
             The folder.
 
         Raises:
-            RolloutsError: it cannot be made, or a recorder has written into it.
+            RolloutsError: The folder cannot be created, or a recorder wrote into it.
         """
         record = self.record
         with folder_for(folder) as place:
@@ -283,7 +281,6 @@ class Scores(HasPage):
                     f"{str(folder)!r} holds what a recorder wrote in training, and is "
                     "read as one table; give another folder"
                 )
-
             write_table(
                 place / SAVED_SCORES,
                 self.table,
@@ -296,18 +293,18 @@ class Scores(HasPage):
 
     def keep(self, **options: Any) -> Any:
         """Keep the scoring in a folder of runs, as `rk.keep` does; return the run."""
-        # the one step up: a record that can be kept
+        # the only import from a room below
         from rewardkit.history.keep import keep
 
         return keep(self, **options)
 
     def page(self) -> Page:
-        """Return how rewards and scores are spread, and what models were asked."""
+        """Return the page: distributions of rewards and scores, and use of models."""
         from rewardkit.html import cards  # many scores are never shown
 
         components = []
         for name, weight in self.reward.weights.items():
-            # not kept: of a large log the scores of one component are held at a time
+            # summarised at once, as a large log's scores do not all fit into memory
             figures = cards.summarize(self.score(name))
             errors = self._reasons_with(name, ERROR)
             components.append(
@@ -316,13 +313,13 @@ class Scores(HasPage):
         models = []
         redacted = self._summarize_verdicts(lambda reason: str(reason.redacted()))
         for name, summary in self.model_use.items():
-            text, instead = verdicts_text(summary), verdicts_text(redacted[name])
-            models.append(UserText(f"{name} {text}", f"{name} {instead}"))
+            text, redacted_text = verdicts_text(summary), verdicts_text(redacted[name])
+            models.append(UserText(f"{name} {text}", f"{name} {redacted_text}"))
         return cards.scores_page(self.reward.name, self.rewards, components, models)
 
 
 def rollouts_of(table: pd.DataFrame, about: Plain) -> Rollouts:
-    """Return the rollouts of a scored table, of which this is the summary."""
+    """Return the rollouts of a scored table; `about` is their summary."""
     results = list(filter(is_result, table.columns))
     return Rollouts(
         table.drop(columns=results),
@@ -338,20 +335,20 @@ def rollouts_of(table: pd.DataFrame, about: Plain) -> Rollouts:
 
 
 def select_rows(scores: Scores, rows: NDArray[Any]) -> Scores:
-    """Return the scores at these positions, or where the mask is true."""
+    """Return the scores of rows, given as positions or as a mask."""
     table = scores.table.iloc[rows].reset_index(drop=True)
     return replace(scores, table=table, rollouts=scores.rollouts.select(rows))
 
 
 def is_unfinished(record: Plain, reward: Reward, rollouts: Rollouts) -> bool:
-    """Return whether a run record is of an interrupted scoring of these two."""
+    """Return whether a record is of an interrupted scoring of reward and rollouts."""
     if record.get(UNFINISHED, {}).get("rollouts") != rollouts.fingerprint:
         return False
     return definition_hash(record["reward"]) == definition_hash(reward.record())
 
 
 def parts_in(folder: Path) -> list[Path]:
-    """List the parts of a scoring in a folder, in their order."""
+    """List the parts of a scoring in a folder, in order."""
     paths = sorted(folder.glob(RECORDED_SCORES))
     return list(filter(job_digits, paths))
 
@@ -363,10 +360,10 @@ def write_record(folder: Path, record: Plain) -> None:
 
 @contextmanager
 def folder_for(path: str | Path) -> Iterator[Path]:
-    """Make a folder for scores; it is removed again if nothing is written into it.
+    """Create a folder for scores; remove it again if it stays empty.
 
     Raises:
-        RolloutsError: it cannot be made.
+        RolloutsError: The folder cannot be created.
     """
     new_folders: list[Path] = []
     try:
@@ -383,7 +380,7 @@ def folder_for(path: str | Path) -> Iterator[Path]:
             ) from None
         yield folder
     finally:
-        # the first that holds something, and those it lies in, stay
+        # rmdir fails at the first folder that is not empty
         with suppress(OSError):
             for place in new_folders:
                 place.rmdir()
@@ -392,7 +389,7 @@ def folder_for(path: str | Path) -> Iterator[Path]:
 def reason_columns(
     reasons: Mapping[int, Reason], rows: int
 ) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    """Return the columns of reasons by row: as sentences, and as records in JSON."""
+    """Return two columns of reasons by row: as sentences, and as JSON."""
     columns = []
     for write in (str, Reason.to_json):
         texts = {reason: write(reason) for reason in set(reasons.values())}
@@ -423,7 +420,7 @@ def _version(name: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, rewardkit and the libraries that decide scores."""
+    """Return the versions of Python, rewardkit and the libraries that affect scores."""
     installed = {"python": platform.python_version()}
     names = ("reward-workbench", "numpy", "pandas", "math-verify", "rapidfuzz", "regex")
     for name in names:

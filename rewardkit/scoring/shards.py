@@ -1,4 +1,4 @@
-"""Shards: stretches of the rows, evaluated one after the other or in workers."""
+"""Shards: subsets of the rows, evaluated one after another or in workers."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from rewardkit.scoring.prints import caught_prints
 from rewardkit.workers.pool import CannotSend, Lost, WorkerEnded, Workers
 
 FIRST_SHARD: Final = 4
-"""Rows of the first shard that is scored in this process."""
+"""Rows of the first shard in this process."""
 
 FIRST_ASYNC_SHARD: Final = 256
-"""The same with async components, whose calls wait together. Our choice."""
+"""Rows of the first shard with async components, which run concurrently. Our choice."""
 
 FIRST_PATIENT_SHARD: Final = 256
-"""The same with patience: late calls are counted by shard."""
+"""Rows of the first shard with patience, as late calls are counted by shard."""
 
 SHARD_SECONDS: Final = 0.25
 """Target seconds per shard. Our choice: an interrupt loses about this much work."""
 
 FASTEST_GROWTH: Final = 8
-"""How many times as large as the last one a shard may be."""
+"""Most growth from one shard to the next, as a factor."""
 
 WORKER_SHARD: Final = 512
-"""Rows of a shard in a worker. Our choice: milliseconds that a lost worker repeats."""
+"""Most rows of a shard in a worker. Our choice: repeating one takes milliseconds."""
 
 SHARDS_PER_WORKER: Final = 8
-"""Shards at least, so that workers end at about the same time. Our choice."""
+"""Fewest shards per worker, so that all end at about the same time. Our choice."""
 
 ROWS_MEMORY: Final = 2_000_000_000
-"""Bytes for the rows that are held. Our choice."""
+"""Bytes for the rows in memory. Our choice."""
 
 NO_LIMIT: Final = 1e6
 """Seconds of a call without a time limit."""
@@ -60,7 +60,7 @@ NO_ROWS: Final[Rows] = np.empty(0, dtype=np.intp)
 
 @dataclass(frozen=True)
 class Settings:
-    """How a reward is run over rollouts, see `score`."""
+    """Options of a scoring, see `score`."""
 
     ignore_gates: bool = False
     notes: bool = False
@@ -69,7 +69,7 @@ class Settings:
     workers: int | None = None
 
     def check(self) -> None:
-        """Raise a RewardError for workers that are no number of processes."""
+        """Raise a RewardError if `workers` is not a number of processes."""
         workers = self.workers
         if workers is not None and (type(workers) is not int or workers < 1):
             raise RewardError(
@@ -78,7 +78,7 @@ class Settings:
             )
 
     def time_limit(self) -> AbstractContextManager[TimeLimit | None]:
-        """Return the limit of calls; RewardError: the seconds are not above 0."""
+        """Return the time limit of calls; RewardError: `timeout` is not above 0."""
         return time_limit(self.timeout, patience=self.patience, processes=self.workers)
 
 
@@ -92,28 +92,27 @@ def run_shards(
 ) -> Generator[tuple[Rows, Outcomes]]:
     """Evaluate a plan shard by shard; groups are kept together.
 
-    Async components are always awaited together, in this process unless there is a
-    time limit.
+    Async components run concurrently in this process, unless there is a time limit.
 
     Args:
-        plan: the reward, bound to all rows.
-        columns: column -> one value a row.
-        groups: group code of each row, (rows,).
-        settings: how it is run.
-        limit: the time limit of the settings, where several plans share one.
-        done_rows: rows, of whole groups, that are left out.
+        plan: The reward, bound to all rows.
+        columns: Column -> one value per row.
+        groups: Group code of each row, (rows,).
+        settings: Options of the scoring.
+        limit: The time limit of the settings, if several plans share one.
+        done_rows: Rows of whole groups to leave out.
 
     Yields:
-        The rows of a shard and their outcomes, as they are done.
+        The rows of a shard and their outcomes, in the order they finish.
 
     Raises:
-        RewardError: an invalid workers or timeout, what cannot be sent to a worker,
-            workers that do not start.
+        RewardError: An option is invalid, a function cannot be sent to a worker, or no
+            worker starts.
     """
     reward = plan.reward
     workers = settings.workers
     settings.check()
-    # a part of the rows would be another call, where a component has all rows in one
+    # a batch=True component has all rows in one call
     is_whole = not len(groups)
     is_whole |= any(item.batch is True for item in reward.all_components)
     order = np.arange(len(groups)) if is_whole else np.argsort(groups, kind="stable")
@@ -122,7 +121,7 @@ def run_shards(
     count = len(order)
 
     def cut_shard(start: int, size: int) -> Rows:
-        """Return so many rows from a place of the order on, and the rest of a group."""
+        """Return `size` rows from position `start`, extended to whole groups."""
         if is_whole:
             return order[start:]
         last = codes[min(start + size, count) - 1]
@@ -143,8 +142,8 @@ def run_shards(
             shards.append(cut_shard(start, size))
             start += len(shards[-1])
         arguments = []
-        for rows, some, codes_of_rows in map(arguments_of, shards):
-            arguments.append((rows, dict(some), codes_of_rows))
+        for rows, shard_columns, codes_of_rows in map(arguments_of, shards):
+            arguments.append((rows, dict(shard_columns), codes_of_rows))
         for place, outcomes in _in_workers(evaluate_shard, arguments, workers):
             yield shards[place], outcomes
         return
@@ -153,7 +152,7 @@ def run_shards(
     size = max(first, least)
     with nullcontext(limit) if limit else settings.time_limit() as limit:
         start = 0
-        while start < count or not start:  # small ones first, for an early interrupt
+        while start < count or not start:  # small shards first, for an early interrupt
             began = time.perf_counter()
             rows = cut_shard(start, size)
             outcomes = evaluate_shard(*arguments_of(rows), limit)
@@ -171,9 +170,9 @@ def _evaluate_shard(
     groups: Rows,
     limit: TimeLimit | None = None,
 ) -> Outcomes:
-    """Evaluate these rows here, and keep what users' functions print.
+    """Evaluate these rows in this process, and catch the output of users' functions.
 
-    The working folder stays. Outcomes leave without their plan, as a worker cannot send
+    The working folder is restored. The outcomes have no plan, as a worker cannot send
     functions back.
     """
     with caught_prints() as printed, chdir(os.getcwd()):
@@ -193,10 +192,10 @@ def _in_workers(
     shards: Sequence[tuple[Rows, Columns, Rows]],
     workers: int,
 ) -> Iterator[tuple[int, Outcomes]]:
-    """Evaluate each shard in a worker, and yield its place with the outcomes.
+    """Evaluate each shard in a worker; yield its place and its outcomes.
 
-    A shard whose worker dies, or has no memory left, is evaluated again call by call,
-    so that one row is an error.
+    If a worker dies or runs out of memory, its shard is evaluated again call by call,
+    so that only one row is an error.
     """
     name = evaluate_shard.args[0].reward.name
     with (
@@ -220,7 +219,7 @@ def _ran_out_of_memory(outcomes: Outcomes) -> bool:
 
 @contextmanager
 def worker_errors(name: str) -> Iterator[None]:
-    """Say of a reward of this name why workers cannot score it, as a RewardError."""
+    """Translate errors of workers to a RewardError that names the reward."""
     try:
         yield
     except WorkerEnded as error:

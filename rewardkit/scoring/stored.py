@@ -1,4 +1,4 @@
-"""A scored table as Parquet: its columns, and its record in the file's metadata."""
+"""Write and read a scored table as Parquet, with its record in the metadata."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.outcomes import STATUSES
 
 METADATA = b"rewardkit"
-"""Key of a Parquet file's metadata under which the record stands."""
+"""Key of the record in a Parquet file's metadata."""
 
-OWN_COLUMNS = ("reward_raw", "reward")
+REWARD_COLUMNS = ("reward_raw", "reward")
 
 ROWS_IN_FRONT = "first_rows"
-"""Key beside the record, under which the rows stand that come first in the file."""
+"""Key of the `FirstRows` in a Parquet file's metadata."""
 
 SHARE_DIGITS = 9
-"""Digits of a share that are kept. Our choice: a billion prompts differ."""
+"""Stored digits of a share. Our choice: they distinguish a billion prompts."""
 
 STATUS_PREFIX = "status/"
-"""Beginning of the columns of statuses."""
+"""Prefix of the columns of statuses."""
 
 OPEN_GATE = "gate/reward"
-"""The column that a part lacks where the gate on the whole reward is always open."""
+"""The column that a part lacks if the gate on the whole reward is always open."""
 
 
 @dataclass(frozen=True)
 class FirstRows:
-    """The rows that come first in a file, so that they can be read without the others.
+    """The rows that come first in a file, so that a sample can be read alone.
 
-    `shares` are ascending numbers: the rows with one below a share are a sample of it.
-    `row_groups` are the numbers of rows that stand together in the file.
+    `shares` are ascending: the rows below a share are a sample of that share.
+    `row_groups` are the sizes of the file's first row groups.
     """
 
     rows: list[int]
@@ -56,9 +56,9 @@ class FirstRows:
 
     @classmethod
     def of(cls, shares: Floats, bounds: Sequence[float]) -> FirstRows:
-        """Return the rows of a table whose shares, (rows,), are below the last bound.
+        """Return the rows whose shares, (rows,), are below the last bound.
 
-        Those below the first bound are a row group, those up to the second another.
+        Rows below the first bound are one row group, those up to the second another.
         """
         order = np.argsort(shares, kind="stable")
         ends = np.searchsorted(shares[order], bounds)
@@ -68,13 +68,13 @@ class FirstRows:
         return cls(order.tolist(), rounded.tolist(), sizes.tolist())
 
     def places(self, count: int) -> Rows:
-        """Return the places of so many rows in the order in which a file has them."""
+        """Return the positions of `count` rows in the order of the file."""
         places = np.arange(count)
         others = places[~np.isin(places, self.rows)]
         return np.concatenate([self.rows, others]).astype(np.intp)
 
     def row_groups_of(self, count: int) -> range:
-        """Return the row groups in which so many rows stand."""
+        """Return the row groups that hold the first `count` rows."""
         ends = list(accumulate(self.row_groups))
         return range(bisect_left(ends, count) + 1)
 
@@ -91,8 +91,8 @@ def to_arrow(
 ) -> pa.Table:
     """Return the scored table for Parquet, with its record in the metadata.
 
-    Columns with lists, dicts, mixed types or lone surrogates become JSON text; some
-    rows may come first, before the others.
+    Columns with lists, dicts, mixed types or lone surrogates become JSON text. The rows
+    of `first_rows` come first.
     """
     if first_rows:
         table = table.iloc[first_rows.places(len(table))]
@@ -108,7 +108,7 @@ def to_arrow(
         if type(pd.NA) in kinds:
             values = [None if value is pd.NA else value for value in values]
         try:
-            if bytes in kinds:  # which Arrow would take for text
+            if bytes in kinds:  # Arrow would take them for text
                 raise TypeError
             arrays[name] = pa.array(values, type=pa.string())
         except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
@@ -132,14 +132,18 @@ def write_table(
     most_bytes: float = math.inf,
     then: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write a scored table whole or not at all, and to the disk itself.
+    """Write a scored table whole or not at all, safe against a loss of power.
 
-    A machine that loses power has it, too. `first_rows` stand in a row group of their
-    own, so that they can be read without the others. `then` is done before it is put in
-    place.
+    Args:
+        path: The file.
+        table: The scored table.
+        record: The record for the metadata.
+        first_rows: Rows in row groups of their own, which can be read alone.
+        most_bytes: Largest size of the file.
+        then: Called before the file is renamed into place.
 
     Raises:
-        OSError: it would have more bytes than it may, or the disk is full.
+        OSError: The file would be too large, or the disk is full.
     """
     arrow_table = to_arrow(table, record, first_rows)
 
@@ -160,7 +164,7 @@ def write_table(
 
 
 def as_json(value: Any) -> str:
-    """Write a value as JSON text; what JSON cannot hold as how it prints."""
+    """Return a value as JSON; objects that JSON lacks become their preview."""
     try:
         return json.dumps(value, default=preview)
     except (TypeError, ValueError, RecursionError):
@@ -169,9 +173,9 @@ def as_json(value: Any) -> str:
 
 @dataclass(frozen=True)
 class StoredTable:
-    """A file of a scored table as it was read, with all of its columns or some.
+    """A scored table as read from a file, with all or some of its columns.
 
-    `json_columns` are those that are JSON text.
+    `json_columns` are the columns stored as JSON text.
     """
 
     table: pa.Table
@@ -197,12 +201,15 @@ class StoredTable:
 def read_stored(
     path: Path, names: Collection[str] | None = (), *, share: float = 1.0
 ) -> StoredTable:
-    """Read the record of a file, and these of its columns; None: all.
+    """Read the record of a file and some of its columns.
 
-    Of all rows in their order, or of a share of its `FirstRows` alone.
+    Args:
+        path: The file.
+        names: Columns to read; None reads all.
+        share: Share of the prompts to read, from the `FirstRows` if below 1.
 
     Raises:
-        ValueError: it is no scored table that can be read.
+        ValueError: The file is not a readable scored table.
     """
     try:
         with parquet().ParquetFile(path, pre_buffer=share == 1) as file:
@@ -223,7 +230,7 @@ def read_stored(
 def _read_in_order(
     file: Any, names: Sequence[str] | None, first_rows: FirstRows, share: float
 ) -> pa.Table:
-    """Read a file whose first rows are others than those of the table."""
+    """Read a file with `FirstRows`; return its rows in the order of the table."""
     if share == 1:
         table = file.read(names)
         places = first_rows.places(len(table))
@@ -231,17 +238,17 @@ def _read_in_order(
         count = bisect_left(first_rows.shares, share)
         places = np.array(first_rows.rows[:count])
         row_groups = first_rows.row_groups_of(count)
-        # which are too small for threads
+        # row groups are too small for threads
         table = file.read_row_groups(row_groups, names, use_threads=False)
     return table.take(np.argsort(places)) if table.num_columns else table
 
 
 def join_tables(parts: Sequence[StoredTable]) -> pd.DataFrame:
-    """Return the rows of parts of a scored table, missing columns as missing values."""
+    """Join parts of a scored table; a column that a part lacks has missing values."""
     names: dict[str, None] = {}
     for part in parts:
         names |= dict.fromkeys(part.table.column_names)
-    for name in OWN_COLUMNS:  # the last ones, as in any scored table
+    for name in REWARD_COLUMNS:  # the last columns of a scored table
         if name in names:
             names[name] = names.pop(name)
     columns = {}
@@ -251,7 +258,7 @@ def join_tables(parts: Sequence[StoredTable]) -> pd.DataFrame:
 
 
 def _join_values(name: str, parts: Sequence[Any]) -> Any:
-    """Return the column of this name, of the values of its parts."""
+    """Join the values of the parts of a column."""
     if name.startswith(STATUS_PREFIX):
         return pd.Categorical(np.concatenate(parts), categories=list(STATUSES))
     if all(isinstance(values, np.ndarray) for values in parts):

@@ -1,4 +1,4 @@
-"""Scores into a folder: of a large log part by part, without holding it."""
+"""Score into a folder; score a large log part by part without holding it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import shutil
 import signal
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -51,7 +51,7 @@ from rewardkit.scoring.part_job import (
 )
 from rewardkit.scoring.parted import PartedScores
 from rewardkit.scoring.ray_engine import Ray
-from rewardkit.scoring.scored import read_unfinished, score_rollouts
+from rewardkit.scoring.scored import progress_bar, read_unfinished, score_rollouts
 from rewardkit.scoring.scores import (
     RUN_RECORD,
     UNFINISHED,
@@ -65,32 +65,32 @@ from rewardkit.scoring.stored import read_stored
 logger = logging.getLogger(__name__)
 
 LARGEST_PART = 16_000_000
-"""Bytes of the log in a part. Our choice: more make no part quicker."""
+"""Most bytes of the log in a part. Our choice: larger parts are not faster."""
 
 PARTS_HELD = 2
-"""Parts that the memory holds at least, each in a worker. Our choice.
+"""Fewest parts that fit into memory, each in a worker. Our choice.
 
-What a part is must not depend on the number of workers, so that any number goes on.
+Parts must not depend on the number of workers, so that a run can go on with another.
 """
 
 SCATTERED = "the completions of a prompt do not stand together"
-"""Why a log is put into order on the disk."""
+"""Why a log is sorted on the disk."""
 
 GROUPS_FOLDER = ".scores-groups"
-"""Folder in that of the scores in which scattered groups are put together."""
+"""Subfolder of the scores' folder for sorting scattered groups."""
 
 LEFTOVERS = (
-    f".scores-{6 * '?'}-{16 * '?'}.parquet.*",  # and none of a recorder
+    f".scores-{6 * '?'}-{16 * '?'}.parquet.*",  # not those of a recorder
     f".{SAVED_SCORES}.*",
     f".{RUN_RECORD}.*",
     f"{SEEN_MARK}*",
     GROUPS_FOLDER,
 )
-"""What a killed process may leave in a folder of scores."""
+"""Files that a killed process may leave in a folder of scores."""
 
 BYTES_HELD = 16
-"""Bytes of memory for each byte of a log's part: its rows as Python values, as columns,
-and as the table that is written. Measured: 9 for texts."""
+"""Bytes of memory per byte of a part: its rows as Python values, as columns, and as the
+written table. Measured: 9 for texts."""
 
 
 def open_log(
@@ -99,16 +99,16 @@ def open_log(
     workers: int | None = None,
     **reading: Any,
 ) -> LargeLog | Rollouts:
-    """Open a log to be scored into a folder: in parts, or whole where it is small.
+    """Open a log to be scored into a folder: in parts, or whole if it is small.
 
     Args:
-        source: what `load_rollouts` takes.
-        memory: bytes for the rows that are held.
-        workers: processes that share them.
-        **reading: options of `load_rollouts`.
+        source: A source of `load_rollouts`.
+        memory: Bytes for the rows in memory.
+        workers: Processes that share the memory.
+        **reading: Options of `load_rollouts`.
 
     Raises:
-        RolloutsError: see `load_rollouts`.
+        RolloutsError: See `load_rollouts`.
     """
     if isinstance(source, LargeLog | Rollouts):
         return source
@@ -162,8 +162,8 @@ def score_into(
                 )
             return _score_whole(place, reward, log, settings, progress, unfinished)
         _check_parts_will_do(reward)
-        settings.time_limit()  # which checks it
-        prepare(reward.functions)  # once: budgets and deadlines are those of the run
+        settings.time_limit()  # raises if it is invalid
+        prepare(reward.functions)  # once, as budgets and deadlines span the run
         settings = _with_workers_that_fit(settings, log, memory)
         job = PartJob.of(place, reward, log, settings)
         if not force:
@@ -186,7 +186,7 @@ def _score_whole(
     progress: bool,
     unfinished: Scores | None,
 ) -> Scores:
-    """Score rollouts in memory and save them; what was done on an interrupt, too."""
+    """Score rollouts in memory and save them; on an interrupt, the finished rows."""
     interrupted: Interrupted | None = None
     try:
         scores = score_rollouts(
@@ -204,46 +204,47 @@ def _score_whole(
 def _check_same_scoring(
     folder: Path, reward: Reward, source: str, rollouts: str | None
 ) -> None:
-    """Raise a RolloutsError where a folder holds scores of another reward or log.
+    """Raise a RolloutsError if a folder holds scores of another reward or log.
 
     Args:
-        folder: the folder for the scores.
-        reward: the reward that is to score.
-        source: the name of the log.
-        rollouts: the fingerprint of its rows, None of a log in parts: its name counts.
+        folder: The folder for the scores.
+        reward: The reward to score with.
+        source: The name of the log.
+        rollouts: The fingerprint of the rows; None for a log in parts, which is
+            identified by its name.
     """
     for file in (folder / SAVED_SCORES, *sorted(folder.glob(RECORDED_SCORES))):
         try:
             record = read_stored(file).record
-            reward_there = definition_hash(record["reward"])
-            rollouts_there = record["rollouts"]["fingerprint"]
+            definition = definition_hash(record["reward"])
+            scored_rollouts = record["rollouts"]["fingerprint"]
             if UNFINISHED in record:
-                rollouts_there = record[UNFINISHED]["rollouts"]
-            name, source_there = record["reward"]["name"], record["rollouts"]["source"]
+                scored_rollouts = record[UNFINISHED]["rollouts"]
+            name, scored_source = record["reward"]["name"], record["rollouts"]["source"]
         except (ValueError, KeyError, TypeError):
-            continue  # of no version of rewardkit that can read it
-        is_same = reward_there == definition_hash(reward.record())
+            continue  # not readable by this version of rewardkit
+        is_same = definition == definition_hash(reward.record())
         if file.name == SAVED_SCORES and rollouts is not None:
-            is_same &= rollouts_there == rollouts
+            is_same &= scored_rollouts == rollouts
         else:
-            is_same &= source_there == source
+            is_same &= scored_source == source
         if not is_same or "recorder" in record:
             raise RolloutsError(
                 f"{str(folder)!r} holds another scoring, of {name!r} on "
-                f"{source_there}; give another folder, keep versions side by side with "
-                "--keep, or write over it with --force"
+                f"{scored_source}; give another folder, keep versions side by side "
+                "with --keep, or write over it with --force"
             )
 
 
 @contextmanager
 def interrupts_held() -> Iterator[list[int]]:
-    """Hold signals that end a command until the block is done; yield those that came.
+    """Delay signals that end a command until the block ends; yield those received.
 
-    One that is ignored stays so, and outside the main thread all do.
+    Ignored signals stay ignored. Outside the main thread nothing is delayed.
     """
     signals: list[int] = []
     before = {}
-    with suppress(ValueError):  # another thread than the main one
+    with suppress(ValueError):  # not in the main thread
         on_hang_up = getattr(signal, "SIGHUP", signal.SIGTERM)  # not on Windows
         for number in {signal.SIGINT, signal.SIGTERM, on_hang_up}:
             if callable(signal.getsignal(number)):
@@ -261,7 +262,7 @@ def interrupts_held() -> Iterator[list[int]]:
 
 
 def _check_parts_will_do(reward: Reward) -> None:
-    """Raise a RewardError where a reward needs all rows of a log at once."""
+    """Raise a RewardError if a reward needs all rows of a log at once."""
     batch_names = [item.name for item in reward.all_components if item.batch is True]
     if batch_names:
         raise RewardError(
@@ -279,7 +280,7 @@ def _check_parts_will_do(reward: Reward) -> None:
 
 
 def _with_workers_that_fit(settings: Settings, log: LargeLog, memory: int) -> Settings:
-    """Return settings with no more workers than the memory holds parts."""
+    """Return settings with no more workers than parts fit into memory."""
     count = memory // (BYTES_HELD * log.part_bytes)
     if settings.workers is None or settings.workers <= count:
         return settings
@@ -296,9 +297,9 @@ def _with_workers_that_fit(settings: Settings, log: LargeLog, memory: int) -> Se
 
 
 def _warn_of_others(job: PartJob) -> None:
-    """Say how many parts stand in the folder of a job that it cannot use."""
-    own = {job.digits(is_sorted=False), job.digits(is_sorted=True)}
-    others = [path for path in parts_in(job.folder) if job_digits(path) not in own]
+    """Log the number of parts in the folder of a job that it cannot use."""
+    usable = {job.digits(is_sorted=False), job.digits(is_sorted=True)}
+    others = [path for path in parts_in(job.folder) if job_digits(path) not in usable]
     if others:
         logger.warning(
             "%s: %s of another memory, other options or versions cannot be used; "
@@ -311,23 +312,23 @@ def _warn_of_others(job: PartJob) -> None:
 def _score_parts(
     job: PartJob, log: LargeLog, engine: PartEngine, progress: bool
 ) -> Scores:
-    """Score a log part by part; where it scatters groups, in buckets of them."""
+    """Score a log part by part; if its groups are scattered, sort them first."""
     folder, reward = job.folder, job.reward
     written: dict[int, WrittenPart] = {}
     try:
-        to_order = ""
+        sort_reason = ""
         if any(file.has_blocks for file in log.files):
-            to_order = "a file of its kind is not cut, as JSON lines and Parquet are"
+            sort_reason = "a file of its kind is not cut, as JSON lines and Parquet are"
         elif job.digits(is_sorted=True) in map(job_digits, parts_in(folder)):
-            to_order = SCATTERED  # as was found before
+            sort_reason = SCATTERED  # found by an earlier call
         else:
             try:
                 _write_parts(engine, job, list(cut_parts(log)), written, progress)
             except ScatteredGroups:
-                to_order = SCATTERED
+                sort_reason = SCATTERED
                 written.clear()
-        if to_order:
-            parts = _put_into_order(job, log, to_order)
+        if sort_reason:
+            parts = _sort_groups(job, log, sort_reason)
             _write_parts(engine, job, parts, written, progress)
     except KeyboardInterrupt:
         if not written:
@@ -347,8 +348,8 @@ def _score_parts(
     return scores
 
 
-def _put_into_order(job: PartJob, log: LargeLog, reason: str) -> list[Part]:
-    """Put the groups of a log together on the disk, and remove parts cut before."""
+def _sort_groups(job: PartJob, log: LargeLog, reason: str) -> list[Part]:
+    """Sort the rows of a log by group on the disk; remove parts of the unsorted log."""
     for path in parts_in(job.folder):
         if job_digits(path) == job.digits(is_sorted=False):
             path.unlink()
@@ -365,12 +366,12 @@ def _put_into_order(job: PartJob, log: LargeLog, reason: str) -> list[Part]:
 
 
 def _names_in_order(written: Mapping[int, WrittenPart]) -> list[str]:
-    """Return the files of parts by their numbers."""
+    """Return the file names of parts in the order of their numbers."""
     return [written[number].name for number in sorted(written)]
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left, from a folder that this one holds."""
+    """Remove the leftovers of killed processes from a folder that this one holds."""
     for pattern in LEFTOVERS:
         for path in folder.glob(pattern):
             if path.is_dir():
@@ -386,16 +387,12 @@ def _write_parts(
     written: dict[int, WrittenPart],
     progress: bool,
 ) -> None:
-    """Score parts and write them; `written` gets those that are done, by number.
+    """Score parts and write them; add each finished part to `written`, by number.
 
     Raises:
-        ScatteredGroups: a group has rows in several of them.
+        ScatteredGroups: A group has rows in several parts.
     """
-    bar: Any = nullcontext()
-    if progress:
-        from tqdm.auto import tqdm  # slow to import
-
-        bar = tqdm(total=len(parts), desc="scoring", unit=" parts", leave=False)
+    bar = progress_bar(len(parts), "parts", is_shown=progress)
     next_check = 2
     with bar, closing(engine(list(enumerate(parts, start=1)))) as finished:
         for part in finished:
@@ -409,11 +406,11 @@ def _write_parts(
 
 
 def _check_keys(job: PartJob, parts: Collection[WrittenPart]) -> None:
-    """Raise where two parts have rows of one group, or of one id.
+    """Raise an error if two parts share a group or an id.
 
     Raises:
-        ScatteredGroups: a group has rows in several of them.
-        RolloutsError: so has an id.
+        ScatteredGroups: A group has rows in several parts.
+        RolloutsError: An id occurs in several rows.
     """
     ids = np.concatenate([part.ids for part in parts])
     repeated = len(ids) - len(np.unique(ids))
