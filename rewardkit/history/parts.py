@@ -27,11 +27,7 @@ from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.paths import SAVED_SCORES, job_digits
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.parted import FIGURES, SAMPLED_SHARES, PartFigures
-from rewardkit.scoring.scores import (
-    RUN_RECORD,
-    UNFINISHED,
-    Scores,
-)
+from rewardkit.scoring.scores import RUN_RECORD, UNFINISHED, Scores
 from rewardkit.scoring.stored import (
     METADATA,
     StoredTable,

@@ -14,18 +14,9 @@ from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats, Mask, in_both, within
 from rewardkit.analysis.verdicts import Verdicts
-from rewardkit.monitoring.changes import (
-    Shift,
-    change_of_run,
-    find_change,
-    has_trend,
-)
+from rewardkit.monitoring.changes import Shift, change_of_run, find_change, has_trend
 from rewardkit.monitoring.features import Feature, same_texts
-from rewardkit.monitoring.pressure import (
-    GroupPayment,
-    NewlyPaid,
-    find_newly_paid,
-)
+from rewardkit.monitoring.pressure import GroupPayment, NewlyPaid, find_newly_paid
 from rewardkit.monitoring.run_rows import RunRows
 from rewardkit.monitoring.task import guess_task
 from rewardkit.monitoring.windows import WindowFigure

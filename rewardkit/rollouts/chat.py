@@ -1,4 +1,4 @@
-"""Requests to an OpenAI-compatible server, several at a time, with retries."""
+"""Send concurrent requests to an OpenAI-compatible server, with retries."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     import openai
 
 CONCURRENCY = 8
-"""Requests at a time.
+"""Concurrent requests.
 
-Our choice: one group of 8. A server of one's own on a GPU takes many more.
+Our choice: one group of 8. A local server on a GPU takes many more.
 """
 
 ANSWER_TIMEOUT = 600.0
 """Seconds for one answer, as in the openai client: some models think for minutes."""
 
 RETRIES = 10
-"""Of one request.
+"""Retries of one request.
 
-Our choice: the client's waits of up to 8 s last as long as most rate limits, a minute.
+Our choice: with the client's waits of up to 8 s they outlast a rate limit per minute.
 """
 
 REACH_SECONDS = 10.0
-"""For the first word from the server.
+"""Seconds for the list of models.
 
-Our choice; one that is silent so long is asked nevertheless.
+Our choice. A server that does not answer in this time is asked nevertheless.
 """
 
 KEY = "OPENAI_API_KEY"
 NO_KEY = "no-key"
-"""What a server gets that needs no key: the client wants one."""
+"""The key for a server that needs none, as the client requires one."""
 
 REASON_LENGTH = 300
 FATAL: dict[Any, tuple[str, str]] = {
@@ -53,15 +53,16 @@ FATAL: dict[Any, tuple[str, str]] = {
     403: ("refuses access", f"; see what the {KEY} may do"),
     404: ("does not know the model or the address", "; most base URLs end in /v1"),
 }
-"""Code or status that no request will get past -> what to do about it."""
+"""Code or status after which every request fails -> the fault and a hint."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """An OpenAI-compatible server, and how long and how often it is asked.
+    """An OpenAI-compatible server with a model, a timeout and retries.
 
-    InputError where the address, the model's name or the key cannot be;
-    ModuleNotFoundError without openai.
+    Raises:
+        InputError: The address, the timeout or the key is invalid.
+        ModuleNotFoundError: openai is not installed.
     """
 
     base_url: str = field(repr=False)  # may hold a password
@@ -90,17 +91,17 @@ class Server:
 
     @property
     def key(self) -> str:
-        """Return the key in the environment."""
+        """Return the API key from the environment, or `NO_KEY`."""
         return os.environ.get(KEY, "").strip() or NO_KEY
 
     @property
     def address(self) -> str:
-        """Return the address without a user's name and password."""
+        """Return the address without user name and password."""
         parts = urlsplit(self.base_url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     def client(self) -> openai.OpenAI:
-        """Make a client of it, which repeats failed requests."""
+        """Create a client that repeats failed requests."""
         from openai import OpenAI
 
         return OpenAI(
@@ -111,25 +112,25 @@ class Server:
         )
 
     def models(self, client: openai.OpenAI) -> list[str]:
-        """Return the models that it lists; InputError where no server is there.
+        """Return the models that the server lists; InputError: there is no server.
 
-        This is asked once and at once, where the client would try for a minute to reach
-        what is not there.
+        The request is not repeated, as the client would try for a minute to reach a
+        server that does not exist.
         """
-        once = client.with_options(
+        client = client.with_options(
             max_retries=0, timeout=min(REACH_SECONDS, self.timeout)
         )
         try:
-            models = once.models.list().data
+            models = client.models.list().data
             return [str(model.id) for model in models if getattr(model, "id", None)]
-        except Exception as error:  # whatever it answers in place of a list: it exists
+        except Exception as error:  # any other answer shows that the server exists
             fatal = self.fatal(error, [])
             if fatal is not None and fatal_code(error) in ("unreachable", 401):
                 raise fatal from None
             return []
 
     def others(self, models: Sequence[str]) -> str:
-        """Return the end of a sentence that lists its models, "" if it has this one."""
+        """Return a clause that lists the server's models, "" if it has this one."""
         if not models or self.model in models:
             return ""
         examples = ", ".join(map(repr, models[:5]))
@@ -138,13 +139,13 @@ class Server:
         return f"; it has {examples}{did_you_mean(self.model, models)}"
 
     def reason(self, error: Exception) -> str:
-        """Return why a request failed, in one phrase, never with the key in it."""
+        """Return why a request failed in one phrase, without the key."""
         text = f"{error} {error.__cause__ or ''}".replace(self.key, "***")
         text = " ".join(text.split())
         return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 3] + "..."
 
     def fatal(self, error: Exception, models: Sequence[str]) -> InputError | None:
-        """Return what to say where an error means that no request will be answered."""
+        """Return an InputError if the error means that every request fails, or None."""
         code = fatal_code(error)
         if code is None:
             return None
@@ -167,7 +168,7 @@ def _is_address(url: str) -> bool:
 
 
 def fatal_code(error: Exception) -> Any:
-    """Return the key in `FATAL` of an error, or None; a slow server has none."""
+    """Return the key in `FATAL` of an error, or None, such as for a slow server."""
     import openai
 
     cause = type(error.__cause__).__name__
@@ -184,26 +185,26 @@ def ask_all(
     *,
     concurrency: int = CONCURRENCY,
 ) -> Generator[tuple[int, Record | Exception], None, None]:
-    """Yield the position of each request with its answer, or why there is none.
+    """Yield the position of each request with its answer or its error.
 
-    InputError where no server is there, or one that answers nobody. Nothing waits for
-    the threads of the requests, so that it works in a notebook and an interrupt ends it
-    at once; later answers are dropped.
+    The threads of the requests are not joined, so an interrupt takes effect at once,
+    also in a notebook; later answers are dropped.
+
+    Raises:
+        InputError: The server cannot be reached, or refuses every request.
     """
     if not requests:
         return
     client = server.client()
     models = server.models(client)
 
-    def ask(
-        numbered: tuple[int, Plain],
-    ) -> tuple[int, Record | Exception]:
+    def ask(numbered: tuple[int, Plain]) -> tuple[int, Record | Exception]:
         at, request = numbered
         started = time.perf_counter()
         try:
             raw = client.chat.completions.with_raw_response.create(**request)
             answer = read_answer(raw.http_response.text)
-        # also what the client does not expect: it is this request's failure
+        # an answer that the client does not expect fails only this request
         except Exception as error:
             if fatal := server.fatal(error, models):
                 raise fatal from None
@@ -218,11 +219,11 @@ def ask_all(
 
 
 def read_answer(body: str) -> Record:
-    """Read the columns that a server's answer fills.
+    """Read the columns of a server's answer.
 
-    `completion` is ``None``, not empty, where a refusal, tool calls or reasoning stand
-    in place of a text; they have columns of their own. Token counts are ``None`` where
-    the server does not count. ValueError: no chat completion.
+    `completion` is ``None``, not empty, if a refusal, tool calls or reasoning replace
+    the text; these have columns of their own. Token counts are ``None`` if the server
+    does not count. ValueError: the answer is not a chat completion.
 
     >>> message = '{"content": "", "refusal": "No."}'
     >>> answer = read_answer(f'{{"choices": [{{"message": {message}}}]}}')
@@ -233,7 +234,7 @@ def read_answer(body: str) -> Record:
         answer = json.loads(body)
         choice = answer["choices"][0]
         message = dict(choice["message"])
-        if choice.get("finish_reason") == "error":  # so OpenRouter says it
+        if choice.get("finish_reason") == "error":  # an error of OpenRouter
             raise ValueError(choice)
     except (ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"the answer is no chat completion: {preview(body)}") from None
@@ -246,7 +247,7 @@ def read_answer(body: str) -> Record:
         "completion_tokens": usage.get("completion_tokens"),
     }
     reasoning = message.get("reasoning_content") or message.get("reasoning")
-    message["reasoning_content"] = reasoning  # vLLM renamed it
+    message["reasoning_content"] = reasoning  # vLLM has used both names
     for name in ("reasoning_content", "refusal", "tool_calls"):
         if message.get(name):
             columns[name] = message[name]

@@ -1,4 +1,4 @@
-"""Rows of a log under canonical names, each with an id or a reason to keep it out."""
+"""Check the rows of a log: canonical columns, ids, and reasons to reject rows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def check_rows(
 ) -> tuple[SourceRows, bool]:
     """Rename columns to canonical names; give each row an id or a reason to reject it.
 
-    Also return whether logged ids are unique only within a file: `are_by_file`, or
-    what the rows show where that is None.
+    `are_by_file` says whether logged ids are unique only within a file; None decides it
+    from the rows. Return it with the rows.
     """
     missing = [None] * len(rows.places)
     columns = {}
@@ -57,13 +57,13 @@ def check_rows(
 
 
 TURNS_AS_JSON = re.compile(r'\s*\[\s*\{\s*"(?:role|content)"')
-"""The beginning of chat messages that are written as JSON."""
+"""The start of chat messages that are written as JSON."""
 
 
 def _parse_turns(cells: list[Any]) -> list[Any]:
-    """Return conversations for a column of their JSON, any other column as it is.
+    """Parse a column of conversations in JSON; return any other column as it is.
 
-    Half of its texts decide; what is no JSON among them stays a text.
+    At least half of its texts have to look like it. Texts that are not JSON stay texts.
     """
     texts = {row: cell for row, cell in enumerate(cells) if isinstance(cell, str)}
     rows = [row for row, text in texts.items() if TURNS_AS_JSON.match(text)]
@@ -77,7 +77,7 @@ def _parse_turns(cells: list[Any]) -> list[Any]:
 
 
 def _conversations(columns: Columns) -> Columns:
-    """Return `messages`, `completion` and `prompt`, each completed by the others."""
+    """Return `messages`, `completion` and `prompt`, each filled in from the others."""
     conversations, completions, prompts = [], [], []
     rows = zip(columns["messages"], columns["completion"], strict=True)
     for messages, completion in rows:
@@ -96,7 +96,7 @@ def _conversations(columns: Columns) -> Columns:
 
 
 def _join_turns(prompts: Sequence[Any], completions: Sequence[Any]) -> list[Any]:
-    """Return conversations of prompts and completions of several turns."""
+    """Join prompts and completions of several turns to conversations."""
     conversations = []
     for prompt, completion in zip(prompts, completions, strict=True):
         start, turns = prompt, completion
@@ -109,7 +109,7 @@ def _join_turns(prompts: Sequence[Any], completions: Sequence[Any]) -> list[Any]
 
 
 def _is_unanswered(messages: Any, completion: Any) -> bool:
-    """Return whether a conversation lacks its last turn, the completion beside it."""
+    """Return whether a conversation lacks its last turn, the completion."""
     if not isinstance(messages, list) or not messages:
         return False
     is_open = inner(messages[-1], "role") in ("user", "system")
@@ -122,7 +122,7 @@ def _judge_places(
     completions: Sequence[str | None],
     ids: Sequence[Any],
 ) -> list[Place]:
-    """Return the places of rows, with a reason where one is no rollout."""
+    """Return the places of rows, with the reason to reject a row that is no rollout."""
     judged = list(places)
     first_places: dict[Any, Place] = {}
     for row, place in enumerate(places):
@@ -137,7 +137,7 @@ def _judge_places(
 
 
 def _fault(answer: Any, completion: str | None, rollout_id: Any) -> str:
-    """Return why a row is not a rollout, "" where it is one."""
+    """Return why a row is not a rollout, or ""."""
     if answer is None:
         return "has no completion"
     if completion is None:
@@ -151,18 +151,18 @@ def _fault(answer: Any, completion: str | None, rollout_id: Any) -> str:
 
 def _are_by_file(rows: SourceRows, logged: Sequence[Any]) -> bool:
     """Return whether several files use the same logged id."""
-    placed = set()
+    ids_in_files = set()
     for place, rollout_id in zip(rows.places, logged, strict=True):
         if isinstance(rollout_id, int | str):
-            placed.add((place.file, rollout_id))
-    return len(placed) > len({rollout_id for _, rollout_id in placed})
+            ids_in_files.add((place.file, rollout_id))
+    return len(ids_in_files) > len({rollout_id for _, rollout_id in ids_in_files})
 
 
 def _ids(rows: SourceRows, logged: Sequence[Any], are_by_file: bool) -> list[Any]:
-    """Return the id of each row: the logged one, else its line if no other row has it.
+    """Return the id of each row: the logged one, else one made from its line.
 
-    In a folder the file's name stands before the line, and before logged ids where one
-    comes in several files.
+    In a folder the file's name precedes the line. If ids are unique only within a file,
+    it precedes logged ids, too.
     """
     has_files = any(place.file for place in rows.places)
     if logged.count(None) == len(logged) and not has_files:

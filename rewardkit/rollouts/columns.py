@@ -1,6 +1,6 @@
-"""Canonical names of columns, and which of a table's own columns stands for each.
+"""Canonical names of columns, and the mapping of a table's columns to them.
 
-Imported by rewards that a trainer loads: without pandas.
+Rewards in a trainer import this module, so it does not import pandas.
 """
 
 from __future__ import annotations
@@ -13,29 +13,28 @@ from typing import Any
 from rewardkit.errors import RolloutsError, did_you_mean
 
 Column = Sequence[Any]
-"""A column: a value a row."""
+"""A column: one value per row."""
 Columns = dict[str, list[Any]]
 
 LOGGED = "logged/"
 """Prefix of columns with scores of a log.
 
-No reward can have a component of such a name, and a scored table has no such column of
-its own.
+No component can have such a name, and a scored table adds no such column.
 """
 
 JUDGED_PREFIX = "judged/"
-"""Prefix of a key beside a component's score, which our exports return to a trainer.
+"""Prefix of a key that our exports return to a trainer beside a component's score.
 
-It is 1.0, or 0.0 where the component was not judged and the score stands for that.
+Its value is 1.0, or 0.0 if the component was not judged and the score is a placeholder.
 """
 
 PART_PREFIXES = tuple(
     "field/ failed/ score/ status/ error/ reason/ verdict/ cost/".split()
 )
-"""What the columns of a field or component begin with in a scored table."""
+"""Prefixes of the columns of a field or component in a scored table."""
 
 RESULT_PREFIXES = (*PART_PREFIXES, "note/", "gate/")
-"""What the names of a scored table's results begin with, see `Scores`."""
+"""Prefixes of the result columns of a scored table, see `Scores`."""
 
 OTHER_NAMES = {
     "rollout_id": "completion_id sample_id",
@@ -52,10 +51,10 @@ OTHER_NAMES = {
     "step": "global_step training_step gen_step",
 }
 ALIASES = {name: (name, *others.split()) for name, others in OTHER_NAMES.items()}
-"""Canonical column -> it and its other names, in the order in which they are tried.
+"""Canonical column -> its names in the order in which they are tried.
 
-"label" may say that a completion is right, "final_answer" what it states: neither is
-taken for the truth of a log.
+"label" and "final_answer" are not names of the truth: the first may say whether a
+completion is right, the second what it states.
 """
 
 _BEFORE_RIGHT = (
@@ -68,13 +67,13 @@ _RIGHT = (
 RIGHT_NAME = re.compile(
     rf"{_BEFORE_RIGHT}(?:{_RIGHT})(?:[\W_](?:reward|score|rate|fn|func)(?:[\W_].*)?)?"
 )
-"""Names of scores and columns that say which completions are right: they end so.
+"""Names of scores and columns that say which completions are right, by their end.
 
-A "correct_option" says no such thing, nor does what is about the form, or is paid
-where the answer is right ("brief_if_right").
+"correct_option" is not one, nor are names about the form or about a condition on the
+answer ("brief_if_right").
 """
 TASK_NAME = re.compile(rf"{_BEFORE_RIGHT}(?:{_RIGHT}|answer)(?:[\W_].*)?")
-"""Names of components that compare answers, among others that read the truth."""
+"""Names of components that compare answers, among those that read the truth."""
 
 ALL_ALIASES = frozenset[str]().union(*ALIASES.values())
 
@@ -103,16 +102,16 @@ INSPECT_GRADES = {
 
 
 MISSPELT = 0.85
-"""Likeness from which a name is a canonical one, misspelt: "promt". Our choice."""
+"""Least similarity of a misspelt canonical name such as "promt". Our choice."""
 
 
 def map_columns(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
-    """Map canonical columns to the names that a source has for them.
+    """Map canonical columns to the columns of a source.
 
     Args:
         names: The source's columns.
-        wanted: Names that a person gave to canonical columns; they win over `ALIASES`.
-            Names that are none's are second names of a column, and are left out.
+        wanted: The user's mapping, which precedes `ALIASES`. Entries that are not
+            canonical are second names of a column and ignored here.
 
     Raises:
         RolloutsError: `wanted` names a column that does not exist.
@@ -143,7 +142,7 @@ def map_columns(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, 
 
 
 def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
-    """Return the columns of rows as lists; ``None`` where a row lacks one."""
+    """Return the columns of rows as lists, with ``None`` for missing values."""
     if not rows:
         return {}
     names: dict[str, None] = dict.fromkeys(rows[0])
@@ -155,9 +154,9 @@ def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
 
 
 def stack_columns(parts: Sequence[tuple[Mapping[str, Column], int]]) -> Columns:
-    """Put the columns of parts, each with its number of rows, below one another.
+    """Concatenate the columns of parts, each given with its number of rows.
 
-    ``None`` stands where a part lacks a column.
+    Values of a column that a part lacks are ``None``.
     """
     columns: Columns = {}
     rows = 0
@@ -171,7 +170,7 @@ def stack_columns(parts: Sequence[tuple[Mapping[str, Column], int]]) -> Columns:
 
 
 def free_name(name: str, names: Collection[str], numbered: str = "{}_{}") -> str:
-    """Return the name, with a number behind it where it is taken.
+    """Return the name, with a number appended if it is taken.
 
     >>> free_name("acc", {"acc", "acc_2"})
     'acc_3'

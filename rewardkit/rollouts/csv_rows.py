@@ -1,4 +1,4 @@
-"""CSV: rows of text, and cells that are numbers or true and false."""
+"""Read CSV: rows of text, and columns of numbers or truth values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardkit.rollouts.columns import TEXTS, Columns, aliases_of
 from rewardkit.rollouts.values import Place, SourceRows, check_unique
 
 LONGEST_CSV_CELL = 2**31 - 1
-"""Characters of a cell in CSV: the most that every system takes."""
+"""Most characters of a CSV cell: the largest limit on every system."""
 
 CSV_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", re.ASCII)
 CSV_TRUTHS = {"True": True, "False": False, "true": True, "false": False}
@@ -23,8 +23,8 @@ CellReaders = dict[str, tuple[Callable[[str | None], Any], ...]]
 
 
 def csv_rows(path: Path) -> Iterator[tuple[Place, Any]]:
-    """Yield rows of text."""
-    # a limit of the process: raised and not lowered again, as others may be reading
+    """Yield the place of each row with its texts, or a ValueError."""
+    # the limit is global: it is not lowered again, as other threads may be reading
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CSV_CELL))
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file)
@@ -42,9 +42,15 @@ def csv_rows(path: Path) -> Iterator[tuple[Place, Any]]:
 def cell_readers(
     rows: SourceRows, wanted: Mapping[str, str], before: CellReaders | None = None
 ) -> CellReaders:
-    """Return what reads all filled cells of each column of CSV, those `before` too.
+    """Return for each column the readers that can read all of its filled cells.
 
-    Columns of texts are read by nothing.
+    Args:
+        rows: Rows of a CSV file.
+        wanted: The user's mapping of canonical columns.
+        before: The result for earlier rows of the file.
+
+    Returns:
+        Column -> readers, () for columns of texts.
     """
     texts = set(chain.from_iterable(aliases_of(name, wanted) for name in TEXTS))
     readers = dict(before or {})
@@ -61,7 +67,7 @@ def cell_readers(
 def read_cells(
     rows: SourceRows, wanted: Mapping[str, str], readers: CellReaders
 ) -> SourceRows:
-    """Read the cells of CSV; an empty one is a missing value, but for completions."""
+    """Convert the cells of CSV; an empty cell is missing, except in completions."""
     completions = aliases_of("completion", wanted)
     columns: Columns = {}
     for name, cells in rows.columns.items():
@@ -75,7 +81,7 @@ def read_cells(
 
 
 def cell_number(cell: str | None) -> int | float | None:
-    """Return the number that a cell is; "007", "nan" and "1_000" are text."""
+    """Return the number in a cell, or None; "007", "nan" and "1_000" are texts."""
     if cell is None or not CSV_NUMBER.fullmatch(cell):
         return None
     if cell.lstrip("-").isdigit():
@@ -85,9 +91,9 @@ def cell_number(cell: str | None) -> int | float | None:
 
 
 def cell_truth(cell: str | None) -> bool | None:
-    """Return whether a cell says true or false; None where it says neither."""
+    """Return the truth value in a cell, or None."""
     return CSV_TRUTHS.get(cell or "")
 
 
 CELL_READERS = (cell_number, cell_truth)
-"""What reads the cells of a column, the first of those that read all."""
+"""Readers of cells; the first that reads all cells of a column is used."""

@@ -1,4 +1,4 @@
-"""FileCache: the content of files, for reading again what a run is writing."""
+"""FileCache: the parsed content of files that a run is still writing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Value = TypeVar("Value")
 
 
 FileState = tuple[int, int, int] | None
-"""The identity of a file, by which a change shows."""
+"""Inode, size and modification time of a file; None if it does not exist."""
 
 
 def state_of(path: Path) -> FileState:
-    """Return the inode, size and time of change of a file; None where there is none."""
+    """Return the state of a file, by which a change is detected."""
     try:
         status = path.stat()
     except OSError:
@@ -23,9 +23,9 @@ def state_of(path: Path) -> FileState:
 
 
 class FileCache:
-    """The content of files that were read; a file that has changed is read again.
+    """A cache of parsed files; a file that has changed is read again.
 
-    A cache belongs to one reader, which reads each file in one way.
+    A cache belongs to one reader, which reads each file with the same function.
     """
 
     def __init__(self) -> None:
@@ -37,14 +37,14 @@ class FileCache:
 
         Errors are not cached.
         """
-        state = state_of(path)  # before it is read: it may grow meanwhile
+        state = state_of(path)  # before reading, as the file may grow meanwhile
         if state is None or self._values.get(path, (None,))[0] != state:
             self._values[path] = (state, read_file(path))
         value: Value = self._values[path][1]
         return value
 
     def last(self, path: Path) -> Any:
-        """Return the last content of a file, changed since or not; None without one."""
+        """Return the last content of a file, even if it has changed, or None."""
         return self._values.get(path, (None, None))[1]
 
     def has_news(self, source: Path) -> bool:
@@ -54,8 +54,8 @@ class FileCache:
         """
         files = source.rglob("*") if source.is_dir() else [source]
         states = {path: state_of(path) for path in files}
-        is_same = states == self._states
+        has_changed = states != self._states
         self._states = states
         for path in self._values.keys() - states.keys():
             del self._values[path]
-        return not is_same
+        return has_changed

@@ -1,4 +1,4 @@
-"""Read rows from files and folders; reject what is not a row, with a reason."""
+"""Read rows from files and folders; reject invalid rows with a reason."""
 
 from __future__ import annotations
 
@@ -35,12 +35,18 @@ def read_files(
 ) -> list[SourceRows]:
     """Read the rows of a file, of a folder's files in order, or of a table.
 
-    `wanted` names canonical columns otherwise. In CSV, cells of columns of text are
-    never read as numbers, and an empty cell is a missing value, but for completions: a
-    model can say nothing. A truth inside ``reward_model`` becomes a column. Of files
-    that the cache has, what is new is read.
-    RolloutsError: no such file, another kind of file, a folder with files of several
-    kinds.
+    In CSV, cells of text columns are never read as numbers, and an empty cell is
+    missing, except in completions, as a model can write nothing. A truth inside
+    ``reward_model`` becomes a column.
+
+    Args:
+        source: A file, a folder, a DataFrame or dicts.
+        wanted: The user's mapping of canonical columns.
+        cache: Files that were read before; of these only new content is read.
+
+    Raises:
+        RolloutsError: The file does not exist or has an unknown kind, or a folder has
+            files of several kinds.
     """
     if isinstance(source, pd.DataFrame):
         check_unique(list(map(str, source.columns)), "the DataFrame")
@@ -61,7 +67,7 @@ def read_files(
 
 
 def _finish(part: SourceRows, wanted: Mapping[str, str]) -> SourceRows:
-    """Add the truth inside ``reward_model``, and the columns that are named."""
+    """Add the truth inside ``reward_model``, and reserve the user's columns."""
     cells = part.columns.get("reward_model", ())
     part = with_columns(
         part, ground_truth=[inner(cell, "ground_truth") for cell in cells]
@@ -70,12 +76,12 @@ def _finish(part: SourceRows, wanted: Mapping[str, str]) -> SourceRows:
 
 
 class LogPiece(NamedTuple):
-    """A file of a log, or a stretch of one.
+    """A file of a log, or a contiguous piece of one.
 
-    `name`, `split` and `step` are what its folder and its name tell. `start` and `stop`
-    are bytes of JSONL, and rows of Parquet and Arrow; other files have one piece.
-    `line` counts the lines or rows before it. Rows that are `only_compared` stand
-    before a part, whose rows are held to them; their lines are below 0.
+    `name`, `split` and `step` come from the path. `start` and `stop` are bytes of
+    JSONL, or rows of Parquet and Arrow; other files are one piece. `line` is the number
+    of lines or rows before the piece. A piece that is `only_compared` precedes a part
+    and is only compared with its rows; its line numbers are negative.
     """
 
     path: Path
@@ -89,14 +95,14 @@ class LogPiece(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Return the end of the file's name."""
+        """Return the suffix of the file's name in lower case."""
         return self.path.suffix.lower()
 
 
 def list_pieces(source: str | Path) -> tuple[list[LogPiece], list[str]]:
-    """List the files of a source, each as one piece, and notes on what is left out.
+    """List the files of a source, each as one piece, and notes on files left out.
 
-    RolloutsError: as `read_files` says.
+    RolloutsError: see `read_files`.
     """
     path = resolve(source, "rollouts.jsonl")
     if not path.is_dir():
@@ -112,7 +118,7 @@ def list_pieces(source: str | Path) -> tuple[list[LogPiece], list[str]]:
 def read_piece(
     piece: LogPiece, wanted: Mapping[str, str], cache: FileCache | None = None
 ) -> SourceRows:
-    """Read the rows of a piece; its split and its step become columns."""
+    """Read the rows of a piece; the split and step of its path become columns."""
     if piece.kind == BUCKET:
         return _finish(read_bucket(piece.path), wanted)
     rows = SourceRows({}, [Place(0, "is empty")])
@@ -122,7 +128,7 @@ def read_piece(
 
 
 def _place(piece: LogPiece, rows: SourceRows, wanted: Mapping[str, str]) -> SourceRows:
-    """Add to the rows of a piece what its folder and its name tell."""
+    """Add the split, step and file name of a piece to its rows."""
     columns = rows.columns
     places = rows.places
     if piece.split:
@@ -137,11 +143,11 @@ def _place(piece: LogPiece, rows: SourceRows, wanted: Mapping[str, str]) -> Sour
 
 
 BLOCK_ROWS = 1024
-"""Rows of CSV and of a JSON array that are read at a time. Our choice."""
+"""Rows of CSV or of a JSON array per block. Our choice."""
 
 
 def has_blocks(piece: LogPiece) -> bool:
-    """Return whether a file that cannot be cut is read some rows at a time."""
+    """Return whether a file that cannot be cut can be read in blocks of rows."""
     return piece.kind == ".csv" or (piece.kind == ".json" and has_rows(piece.path))
 
 
@@ -173,7 +179,7 @@ def _blocks_of(placed: Iterator[tuple[Place, Any]]) -> Iterator[SourceRows]:
 
 
 BUCKET = ".rows"
-"""End of the names of files with rows whose groups a log scatters."""
+"""Suffix of files with rows of scattered groups, written while a log is sorted."""
 
 
 def add_to_bucket(path: Path, rows: SourceRows) -> None:
@@ -183,7 +189,7 @@ def add_to_bucket(path: Path, rows: SourceRows) -> None:
 
 
 def read_bucket(path: Path) -> SourceRows:
-    """Read the rows of a bucket, a file that this run wrote."""
+    """Read the rows of a bucket that this run wrote."""
     parts = []
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -213,9 +219,9 @@ def _read_file(
         )
     try:
         if piece.stop is not None:
-            part = STRETCHES[kind](piece)
+            part = PIECE_READERS[kind](piece)
         elif cache is not None:
-            part = _read_what_is_new(piece, cache)
+            part = _read_cached(piece, cache)
         else:
             part = READERS[kind](path)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
@@ -225,8 +231,8 @@ def _read_file(
     return part
 
 
-def _read_what_is_new(piece: LogPiece, cache: FileCache) -> SourceRows:
-    """Read a file through the cache; of JSON lines only those that were added."""
+def _read_cached(piece: LogPiece, cache: FileCache) -> SourceRows:
+    """Read a file through the cache; of JSON lines read only new ones."""
     read_file = READERS[piece.kind]
     if read_file is not _read_lines:
         return cache.load(piece.path, read_file)
@@ -235,7 +241,7 @@ def _read_what_is_new(piece: LogPiece, cache: FileCache) -> SourceRows:
 
 
 def cannot_read(piece: LogPiece, error: Exception) -> RolloutsError:
-    """Return the error for a file whose content is not what its name says."""
+    """Return the error for a file whose content does not match its suffix."""
     return RolloutsError(
         f"{str(piece.path)!r} is not a {piece.kind} file that can be read: {error}"
     )
@@ -248,7 +254,7 @@ def piece_bytes(piece: LogPiece) -> bytes:
         return file.read(-1 if piece.stop is None else piece.stop - piece.start)
 
 
-def _read_some_lines(piece: LogPiece) -> SourceRows:
+def _read_line_piece(piece: LogPiece) -> SourceRows:
     return read_lines(BytesIO(piece_bytes(piece)), piece.line)
 
 
@@ -258,7 +264,7 @@ def _read_lines(path: Path) -> SourceRows:
 
 
 def _unfold_tables(rows: SourceRows) -> SourceRows:
-    """Return the rows of the tracker tables among the rows, or the rows themselves."""
+    """Return the rows inside tables of trackers, or the rows if there is no table."""
     if not {"columns", "data"} <= rows.columns.keys():
         return rows
     tables = list(filter(is_table, rows.rows()))
@@ -266,7 +272,7 @@ def _unfold_tables(rows: SourceRows) -> SourceRows:
 
 
 def _read_json(path: Path) -> SourceRows:
-    """Read a JSON array of objects, a table, a log of Inspect, or lines of JSON."""
+    """Read a JSON array of objects, a tracker's table, an Inspect log or JSON lines."""
     try:
         content = json.loads(path.read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -283,16 +289,16 @@ def _numbered(rows: Iterable[Any]) -> SourceRows:
 def _read_parquet(path: Path) -> SourceRows:
     import pyarrow.parquet as pq  # slow to import
 
-    # read_table would make columns out of names of folders
+    # read_table would turn names of folders into columns
     return SourceRows.of_columns(pq.ParquetFile(path).read().to_pydict())
 
 
 def arrow_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file of Parquet or Arrow, some at a time.
+    """Yield the rows of a Parquet or Arrow file in batches.
 
-    Row groups of Parquet are often as large as the file, so that rows are not read by
-    these. Arrow has a footer, or is the stream that `datasets` writes; it is mapped,
-    and takes memory only where its rows are looked at.
+    Batches of Parquet ignore row groups, which are often as large as the file. Arrow is
+    a file with a footer, or a stream as `datasets` writes it; it is memory-mapped, so
+    only rows that are accessed take memory.
     """
     if path.suffix.lower() == ".parquet":
         import pyarrow.parquet as pq  # slow to import
@@ -311,11 +317,11 @@ def arrow_batches(path: Path) -> Iterator[pa.RecordBatch]:
 
 
 _OPEN_TABLES: dict[Path, TableRows] = {}
-"""The file that this process is reading, from the front to the end."""
+"""The file that this process is reading sequentially."""
 
 
 class TableRows:
-    """The rows of a file of Parquet or Arrow, which are read in their order."""
+    """The rows of a Parquet or Arrow file, read sequentially."""
 
     def __init__(self, path: Path) -> None:
         self._batches = arrow_batches(path)
@@ -324,7 +330,7 @@ class TableRows:
 
     @classmethod
     def at(cls, path: Path, start: int) -> TableRows:
-        """Return an open file that can still be read from this row on."""
+        """Return the open file if it can still be read from this row, or open it."""
         rows = _OPEN_TABLES.get(path)
         if rows is None or rows._start > start:
             _OPEN_TABLES.clear()
@@ -332,7 +338,7 @@ class TableRows:
         return rows
 
     def take(self, start: int, stop: int) -> pa.Table:
-        """Return rows; those before them may be dropped."""
+        """Return the rows of a range; earlier rows may be dropped."""
         while self._stop < stop:
             batch = next(self._batches)
             self._stop += len(batch)
@@ -344,10 +350,10 @@ class TableRows:
 
 
 PARQUET_ROWS = 4096
-"""Rows of Parquet that are read at a time. Our choice."""
+"""Rows per batch of Parquet. Our choice."""
 
 
-def _read_some_rows(piece: LogPiece) -> SourceRows:
+def _read_row_piece(piece: LogPiece) -> SourceRows:
     assert piece.stop is not None
     table = TableRows.at(piece.path, piece.start).take(piece.start, piece.stop)
     rows = SourceRows.of_columns(table.to_pydict())
@@ -376,12 +382,12 @@ READERS: dict[str, Callable[[Path], SourceRows]] = {
     ".eval": read_inspect_log,
     ".txt": read_areal_dump,
 }
-"""What reads a file, by the end of its name."""
+"""Suffix -> reader of a file."""
 
-STRETCHES: dict[str, Callable[[LogPiece], SourceRows]] = {
-    ".jsonl": _read_some_lines,
-    ".ndjson": _read_some_lines,
-    ".parquet": _read_some_rows,
-    ".arrow": _read_some_rows,
+PIECE_READERS: dict[str, Callable[[LogPiece], SourceRows]] = {
+    ".jsonl": _read_line_piece,
+    ".ndjson": _read_line_piece,
+    ".parquet": _read_row_piece,
+    ".arrow": _read_row_piece,
 }
-"""What reads a stretch of a file; others are read whole."""
+"""Suffix -> reader of a piece of a file; other files are read whole."""

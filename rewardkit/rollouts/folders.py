@@ -20,11 +20,11 @@ CHOICES = (
     ("/rollout/", "/eval-rollout/", "AReaL: training"),
     ("/generated/", "/generated-eval/", "AReaL: training"),
 )
-"""Files of which a folder holds two sets: what the paths of the one that is taken have
-in them, those of the other one, and which it is.
+"""Choices between two sets of files in a folder: a substring of the paths to read, one
+of the paths to leave out, and a description of the first.
 
-prime-rl's `effective` are episodes of `all` without errors and with a model that is
-trained (0.6, `TrainEpisodes.effective`): both together would count them twice.
+prime-rl's `effective` episodes are those of `all` without errors and with a trained
+model (0.6, `TrainEpisodes.effective`): reading both would count them twice.
 """
 
 STEP_IN_NAME = re.compile(r"(?:^|[/_-])(?:global_)?step_?(\d+)(?=[/_.-]|$)")
@@ -41,11 +41,19 @@ class LogFile(NamedTuple):
 
 
 def log_files(folder: Path, kinds: Collection[str]) -> tuple[list[LogFile], list[str]]:
-    """List the files of a log in a folder and those below it, 2.jsonl before 10.jsonl.
+    """List the files of a log in a folder and its subfolders, 2.jsonl before 10.jsonl.
 
-    `kinds` are the ends of names that can be read. Text and JSON beside other kinds
-    describe the others. Returned with them are sentences on files that were left out.
-    RolloutsError: no file, or several kinds.
+    Text and JSON files next to other kinds are descriptions and left out.
+
+    Args:
+        folder: The folder.
+        kinds: Suffixes that can be read.
+
+    Returns:
+        The files, and notes on files that were left out.
+
+    Raises:
+        RolloutsError: There is no file, or files have several kinds.
     """
     saved = folder / "dataset_dict.json"
     if saved.is_file():
@@ -60,7 +68,7 @@ def log_files(folder: Path, kinds: Collection[str]) -> tuple[list[LogFile], list
 
 
 def step_in_name(path: str) -> int | None:
-    """Return the step that the path of a file tells, or None.
+    """Return the step in the path of a file, or None.
 
     >>> [step_in_name(path) for path in ("exp/train_data_step12.jsonl", "steps.csv")]
     [12, None]
@@ -85,7 +93,7 @@ def _paths_of_one_kind(folder: Path, kinds: Collection[str]) -> list[Path]:
             f"({', '.join(counts)}); give one of them, or a folder with one kind"
         )
     for paths in by_kind.values():
-        return sorted(paths, key=_in_order)
+        return sorted(paths, key=_natural_key)
     raise RolloutsError(
         f"there is no file of rollouts in the folder {str(folder)!r}; they are read "
         f"from {', '.join(kinds)}"
@@ -93,24 +101,24 @@ def _paths_of_one_kind(folder: Path, kinds: Collection[str]) -> list[Path]:
 
 
 def _visible_files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder and of those below it, but hidden and cached ones."""
+    """Yield the files of a folder and its subfolders, except hidden and cached ones."""
     for path in folder.iterdir() if folder.is_dir() else ():
         if path.name.startswith((".", "cache-")):
             continue
         if path.is_file():
             yield path
-        elif not path.is_symlink():  # a link upwards would never end
+        elif not path.is_symlink():  # a link upwards would be an endless loop
             yield from _visible_files(path)
 
 
-def _in_order(path: Path) -> list[tuple[int, str]]:
+def _natural_key(path: Path) -> list[tuple[int, str]]:
     """Return a sort key that puts 2.jsonl before 10.jsonl."""
     pieces = re.findall(r"([0-9]+)|([^0-9]+)", path.as_posix())
     return [(int(number or -1), text) for number, text in pieces]
 
 
 def _choose(folder: Path, paths: list[Path]) -> tuple[list[Path], list[str]]:
-    """Choose one of two sets of files that overlap or hold different rollouts."""
+    """Apply `CHOICES`; return the paths to read, and a note on each choice."""
     notes = []
     for mark, other_mark, description in CHOICES:
         names = [f"/{path.relative_to(folder).as_posix()}" for path in paths]

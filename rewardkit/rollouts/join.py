@@ -1,10 +1,9 @@
-"""Columns that a log lacks: joined from the data set of the run, and constants."""
+"""Add columns that a log lacks: from the data set of the run, or constants."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
@@ -21,24 +20,22 @@ from rewardkit.rollouts.values import SourceRows, key_text
 COLUMNS_OF_A_RUN = frozenset(
     "rollout_id completion messages policy step reward reward_raw".split()
 )
-"""Columns that a data set cannot know, and that are left out of a join."""
+"""Columns of a run, which are left out of a join."""
 
-OF_SCORES = (*RESULT_PREFIXES, "logged/")
-"""Beginnings of names of scores, which are left out of a join, too."""
-
+SCORE_PREFIXES = (*RESULT_PREFIXES, "logged/")
+"""Prefixes of columns of scores, which are left out of a join, too."""
 
 ALIKE_CHARACTERS = 16
-"""Characters from which two prompts that begin alike are compared. Our choice."""
+"""Least common prefix of two similar prompts in an error. Our choice."""
 
 MOST_COMPARED = 1_000
-"""Rows of a data set among which the most like one is looked for. Our choice."""
-
+"""Rows of a data set that are searched for a similar prompt. Our choice."""
 
 _SPECIAL = re.compile(
     r"<\|(?P<bar>[^<>|\s]{1,60})\|>|<｜(?P<wide>[^<>｜]{1,60})｜>|\[\|(?P<square>[a-z]{1,20})\|\]"
     r"|\[(?P<inst>/?INST)\]|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|<</?SYS>>|</?think(?:ing)?>"
 )
-"""What the chat templates of eight families put around messages."""
+"""Special tokens around messages in the chat templates of eight families."""
 
 _OPEN_TAG = re.compile(r"<[A-Za-z][\w-]{0,40}>\s*\Z")
 """A tag that a template opens for the model, such as <THINK> or <reasoning>."""
@@ -58,16 +55,15 @@ _TURN = re.compile(
     rf"|(?P<colon>{_NAMES})[ \t*]*[:：])[\s*]*",
     re.IGNORECASE,
 )
-"""Where a turn begins; some logs glue it to the turn before."""
-
+"""The start of a turn; some logs lack the line break before it."""
 
 Match = tuple[Sequence[int], bool]
-"""The rows of a data set for one of a log, and whether by its last question alone."""
+"""The matching rows of a data set, and whether only the last question matches."""
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set to join: its columns under canonical names, and rows not read."""
+    """A data set to join, with canonical columns and the number of unreadable rows."""
 
     name: str
     columns: Columns
@@ -78,10 +74,7 @@ class DataSet:
 
     @classmethod
     def of(cls, source: Any) -> DataSet:
-        """Read a file, folder, table or list of dicts.
-
-        RolloutsError: it has no rows.
-        """
+        """Read a file, folder, table or dicts; RolloutsError: there are no rows."""
         name = str(source) if isinstance(source, str | Path) else "the joined table"
         rows = SourceRows.joined(read_files(source, {}))
         rejected = len(rows.rejected)
@@ -96,13 +89,13 @@ class DataSet:
         return cls(name, columns, rejected)
 
     def rows_by_key(self, on: str) -> dict[str, list[int]]:
-        """Return the rows that have each key of a column, which are looked up once."""
+        """Return the rows of each key of a column; the index is built once."""
         if on not in self._rows_by_key:
-            rows_by_key: dict[str, list[int]] = defaultdict(list)
+            rows_by_key: dict[str, list[int]] = {}
             for row, value in enumerate(self.columns[on]):
                 for key in dict.fromkeys(_keys(value, on)[:2]):
-                    rows_by_key[key].append(row)
-            self._rows_by_key[on] = dict(rows_by_key)
+                    rows_by_key.setdefault(key, []).append(row)
+            self._rows_by_key[on] = rows_by_key
         return self._rows_by_key[on]
 
 
@@ -114,11 +107,22 @@ def join_columns(
     without: Collection[str] = (),
     is_part: bool = False,
 ) -> tuple[Columns, str, list[str]]:
-    """Join what the columns lack from rows of a data set with the same `on`.
+    """Fill missing values from rows of a data set with the same `on`.
 
-    A value that the log has is kept. Nothing is taken for the columns
-    `without`, nor where several rows match that differ. RolloutsError: no such key on
-    one side, or nothing matches (see `match`), unless this `is_part` of a log.
+    Values of the log are kept. A value stays missing if several matching rows differ.
+
+    Args:
+        columns: The columns of the log.
+        data: The data set.
+        on: The column to match, see `match`.
+        without: Columns that are not joined.
+        is_part: Whether these rows are a part of a log, of which none need match.
+
+    Returns:
+        The filled columns, a note, and warnings.
+
+    Raises:
+        RolloutsError: One side lacks the column `on`, or nothing matches.
 
     >>> log = {"prompt": ["2+2?", "5+5?"], "completion": ["4", "7"]}
     >>> data = DataSet.of([{"question": "2+2? ", "answer": "4"}])
@@ -138,28 +142,29 @@ def join_columns(
             "the set of this run, and the right column?"
         )
     filled = dict(columns)
-    brought = []
+    new_columns = []
     gains = []
     left_out = []
     differences = []
     for column, cells in joined.items():
-        if column in {*COLUMNS_OF_A_RUN, *without} or column.startswith(OF_SCORES):
+        if column in {*COLUMNS_OF_A_RUN, *without} or column.startswith(SCORE_PREFIXES):
             left_out.append(column)
         elif column != on:
             logged = columns.get(column, [None] * count)
             may_cut = column != "ground_truth"
             result = _fill(logged, cells, matches, may_cut=may_cut)
             filled[column] = result.cells
-            lacking = logged.count(None)
-            gained = lacking - filled[column].count(None)
-            if lacking == count:
-                brought.append(column)
-            elif gained:
-                gains.append(f"filled {gained} missing values of {column}")
+            missing = logged.count(None)
+            gain = missing - filled[column].count(None)
+            if missing == count:
+                new_columns.append(column)
+            elif gain:
+                gains.append(f"filled {gain} missing values of {column}")
             differences += _describe_differences(result, column, count, name)
+    new_names = ", ".join(new_columns)
     clauses = [
         f"joined {name!r} by {on}: {matched} of {count} rows matched",
-        f"brought {', '.join(brought) or 'no column'}",
+        f"brought {new_names or 'no column'}",
         *gains,
     ]
     if left_out:
@@ -168,12 +173,12 @@ def join_columns(
         differences.append(
             f"{data.rejected} rows of {name!r} cannot be read and were not joined"
         )
-    warnings = _warn_of_matches(matches, name, on, ", ".join(brought) or "nothing")
+    warnings = _warn_of_matches(matches, name, on, new_names or "nothing")
     return filled, "; ".join(clauses), [*warnings, *differences]
 
 
 def _describe_unmatched(value: Any, cells: Sequence[Any], on: str) -> str:
-    """Show a value beside the most like of a data set, from where they differ."""
+    """Show a value and the most similar one of a data set, from their difference on."""
     alike = f"the rollouts have {preview(value)}, the data set {preview(cells[0])}"
     longest = ALIKE_CHARACTERS - 1
     our_keys = dict.fromkeys(_keys(value, on)[:2])
@@ -193,7 +198,7 @@ def _describe_unmatched(value: Any, cells: Sequence[Any], on: str) -> str:
 def _describe_differences(
     result: FilledColumn, column: str, count: int, name: str
 ) -> list[str]:
-    """Describe in which rows a column differs between matches, or from the log."""
+    """Count the rows whose matches differ in a column, or differ from the log."""
     sentences = []
     several = f"of {count} rows match several rows of {name!r} that differ in"
     if result.ambiguous:
@@ -210,24 +215,24 @@ def _describe_differences(
 
 
 def _check_key(on: str, columns: Columns, data: DataSet) -> None:
-    """Raise a RolloutsError where one side has no column to join on."""
-    sides = {"the rollouts have": columns, f"{data.name!r} has": data.columns}
-    for side, table in sides.items():
+    """Raise a RolloutsError if one side lacks the column to join on."""
+    tables = {"the rollouts have": columns, f"{data.name!r} has": data.columns}
+    for subject, table in tables.items():
         if on not in table:
             hint = did_you_mean(on, table)
-            raise RolloutsError(f"the join is on {on!r}; {side} {list(table)}{hint}")
+            raise RolloutsError(f"the join is on {on!r}; {subject} {list(table)}{hint}")
 
 
 def _warn_of_matches(
-    matches: Sequence[Match], name: str, on: str, brought: str
+    matches: Sequence[Match], name: str, on: str, new_names: str
 ) -> list[str]:
-    """Describe rows without a match, or matched by their last question alone."""
+    """Describe rows without a match, or of which only the last question matches."""
     warnings = []
     unmatched = sum(not rows for rows, _ in matches)
     if unmatched:
         warnings.append(
             f"{unmatched} of {len(matches)} rows match no row of {name!r} by {on}: "
-            f"they lack {brought}"
+            f"they lack {new_names}"
         )
     by_question = sum(is_by_question for _, is_by_question in matches)
     if by_question:
@@ -241,10 +246,11 @@ def _warn_of_matches(
 
 @dataclass(frozen=True)
 class FilledColumn:
-    """A column of a log with what the matching rows of a data set have.
+    """A column of a log, filled from the matching rows of a data set.
 
-    `different` rows have another value in the log, `ambiguous` ones match rows that
-    differ and stay missing. Objects in `cut` rows lack `keys`, in which these differ.
+    It counts rows: `different` rows have another value in the log; `ambiguous` rows
+    stay missing, as their matches differ; `cut` rows have objects without `keys`, in
+    which their matches differ.
     """
 
     cells: list[Any]
@@ -261,9 +267,9 @@ def _fill(
     *,
     may_cut: bool,
 ) -> FilledColumn:
-    """Fill missing cells of a column with the one value of the matching rows.
+    """Fill missing cells of a column with the common value of the matching rows.
 
-    Of objects that differ, where they `may_cut`, with the keys in which they agree.
+    If they `may_cut`, objects that differ are reduced to the keys in which they agree.
     """
     cells = list(logged)
     ambiguous = different = cut = 0
@@ -291,9 +297,9 @@ def _fill(
 
 
 def _shared_part(values: Sequence[Any]) -> dict[str, Any]:
-    """Return the keys in which objects agree, {} where one is no object.
+    """Return the items in which all objects agree, {} if a value is not an object.
 
-    A key that one of them lacks is none of these, also where the others have None.
+    A key that one object lacks is left out, even if its value is None in the others.
     """
     first, *others = values
     if not all(isinstance(value, Mapping) for value in values):
@@ -308,7 +314,7 @@ def _shared_part(values: Sequence[Any]) -> dict[str, Any]:
 def fill_columns(
     columns: Columns, fill: Mapping[str, Any]
 ) -> tuple[Columns, list[str]]:
-    """Fill missing values with constants, and say in how many rows."""
+    """Fill missing values with constants; return the columns, and a note on each."""
     filled = dict(columns)
     notes = []
     rows = len(columns["completion"])
@@ -322,10 +328,10 @@ def fill_columns(
 def match(log: Sequence[Any], data: DataSet, on: str) -> list[Match]:
     r"""Find the data-set rows of each logged value, or of its last question.
 
-    Texts are the same but for white space, all else as JSON writes it. Of prompts the
-    turns are compared, without roles and special tokens: all of them; else those beside
-    the system prompt; else the last one of the user alone, where the model has spoken
-    before (few-shot examples that the data set has not).
+    Texts match up to white space, other values as JSON. Prompts are compared by their
+    turns, without roles and special tokens: all turns; else those without the system
+    prompt; else only the user's last turn, if the model spoke before (few-shot examples
+    that the data set lacks).
 
     >>> data = DataSet.of([{"prompt": "3+3?"}, {"prompt": "2+2?"}])
     >>> match(["system\nBe brief.\nuser\n2+2?\nassistant\n"], data, "prompt")
@@ -346,7 +352,7 @@ def match(log: Sequence[Any], data: DataSet, on: str) -> list[Match]:
 
 
 def _keys(value: Any, on: str) -> list[str]:
-    """Return the texts by which a value of a column is compared, the surest first."""
+    """Return the texts by which a value is compared, the most reliable first."""
     if on == "prompt":
         return _prompt_keys(value)
     if isinstance(value, str):
@@ -359,14 +365,14 @@ def _keys(value: Any, on: str) -> list[str]:
 def _prompt_keys(prompt: Any) -> list[str]:
     """Return a prompt with and without its system prompt, and its last question."""
     turns = _turns(prompt)
-    waits = turns[-1:] == [("assistant", "")]  # for the model to go on
-    if waits and len(turns) > 1 and not turns[0][0]:
+    is_open = turns[-1:] == [("assistant", "")]  # the model's turn begins
+    if is_open and len(turns) > 1 and not turns[0][0]:
         turns[0] = ("system", turns[0][1])
     others = [turn for turn in turns if turn[0] != "system"]
     if not any(text for _, text in others):
         return []
     keys = [_joined_texts(turns), _joined_texts(others)]
-    if waits and [role for role, _ in others[-3:-1]] == ["assistant", "user"]:
+    if is_open and [role for role, _ in others[-3:-1]] == ["assistant", "user"]:
         keys.append(others[-2][1])
     return keys
 
@@ -384,7 +390,7 @@ def _turns(prompt: Any) -> list[tuple[str, str]]:
             text = str(prompt)
     else:
         messages = [message for message in messages if isinstance(message, Mapping)]
-        # an answer that was begun for the model
+        # a prefilled answer
         if messages and messages[-1].get("role") == "assistant":
             messages.pop()
         for message in messages:
@@ -405,12 +411,12 @@ def _turns(prompt: Any) -> list[tuple[str, str]]:
 
 
 def _line(token: re.Match[str]) -> str:
-    """Return a special token as a line: the name of its role, or nothing."""
+    """Return a special token as a line with the name of its role, or an empty one."""
     name = token[token.lastgroup or 0].lower()
     role = _ROLES.get(name)
     return f"\n{role}\n" if role else "\n"
 
 
 def _plain(text: str) -> str:
-    """Return a text for comparison, without the marks of "### Response:"."""
+    """Return a text for comparison, without the trailing marks of "### Response:"."""
     return " ".join(text.split()).rstrip("#* ")

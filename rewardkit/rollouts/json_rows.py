@@ -1,4 +1,4 @@
-"""JSON files: arrays of rows, read as far as they are needed, and trackers' tables."""
+"""Read JSON files: arrays of rows, read incrementally, and tables of trackers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewardkit.rollouts.values import Place, check_unique
 
 
 def has_rows(path: Path) -> bool:
-    """Return whether a file is an array, or begins with a line that is a row."""
+    """Return whether a file is an array, or its first line is a row."""
     if _is_array(path):
         return True
     with path.open("rb") as file:
@@ -25,7 +25,7 @@ def has_rows(path: Path) -> bool:
 
 
 def json_rows(path: Path) -> Iterator[tuple[Place, Any]]:
-    """Yield the rows of a file that `has_rows`, as far as it is read."""
+    """Yield the rows of a file that `has_rows`, incrementally."""
     return numbered(_array_values(path)) if _is_array(path) else json_lines(path)
 
 
@@ -35,9 +35,9 @@ def _is_array(path: Path) -> bool:
 
 
 def _array_values(path: Path) -> Iterator[Any]:
-    """Yield the values of a JSON array as the file is read.
+    """Yield the values of a JSON array incrementally.
 
-    ValueError: one is broken, or the file ends before the array does.
+    ValueError: a value is broken, or the file ends within the array.
     """
     decode = json.JSONDecoder().raw_decode
     with path.open(encoding="utf-8-sig") as file:
@@ -72,21 +72,21 @@ def _array_values(path: Path) -> Iterator[Any]:
 BETWEEN_VALUES = ", \t\r\n"
 
 LONGEST_JSON_WORD = 16
-"""Characters behind which JSON that is cut off is read as broken, but for a text."""
+"""Characters after an error that show that JSON is broken, not cut off; texts aside."""
 
 JSON_BLOCK = 1_000_000
-"""Characters of a JSON array that are read at a time. Our choice."""
+"""Characters per block of a JSON array. Our choice."""
 
 
 def is_table(row: Any) -> bool:
-    """Return whether a JSON value is a table of a tracker: W&B, MLflow, SwanLab."""
+    """Return whether a JSON value is a table of W&B, MLflow or SwanLab."""
     if not isinstance(row, Mapping):
         return False
     return all(isinstance(row.get(name), list) for name in ("columns", "data"))
 
 
 def numbered(rows: Iterable[Any]) -> Iterator[tuple[Place, Any]]:
-    """Yield rows, and those of tables among them, with their numbers from 1."""
+    """Return rows, and the rows of tables among them, with their numbers from 1."""
     placed = enumerate(chain.from_iterable(map(_rows_of, rows)), start=1)
     return ((Place(line), row) for line, row in placed)
 

@@ -1,4 +1,4 @@
-"""A file of a large log: its size, where its rows begin, and pieces of it."""
+"""LargeFile: a file of a large log with its size, row boundaries and pieces."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rewardkit.rollouts.files import STRETCHES, LogPiece, arrow_batches, cannot_read
+from rewardkit.rollouts.files import PIECE_READERS, LogPiece, arrow_batches, cannot_read
 
 TAIL_BLOCK = 65_536
-"""Bytes that are read at a time where ends of lines are looked for."""
+"""Bytes per block when searching ends of lines."""
 
 
 class LargeFile(NamedTuple):
     """A file of a large log.
 
-    `size` is its last byte or row, as pieces count; a row has `row_bytes` bytes, 1
-    where bytes are counted. One that `has_blocks` cannot be cut, and its rows are read
-    some at a time, as memory does not hold it.
+    Positions in a file, and its `size`, are bytes, or rows for Parquet and Arrow.
+    `row_bytes` are the bytes per position: 1, or the mean size of a row. A file that
+    `has_blocks` cannot be cut and does not fit into memory: it is read in blocks.
     """
 
     piece: LogPiece
@@ -30,10 +30,10 @@ class LargeFile(NamedTuple):
 
     @classmethod
     def of(cls, piece: LogPiece) -> LargeFile:
-        """Return a file with its size; RolloutsError: it cannot be read."""
+        """Return the large file of a piece; RolloutsError: it cannot be read."""
         path = piece.path
         if not counts_rows(piece):
-            return cls(piece, path.stat().st_size, 1.0, piece.kind in STRETCHES)
+            return cls(piece, path.stat().st_size, 1.0, piece.kind in PIECE_READERS)
         try:
             rows, content = _size_of_table(path)
         except (pa.ArrowInvalid, OSError) as error:
@@ -42,17 +42,17 @@ class LargeFile(NamedTuple):
 
     @property
     def bytes(self) -> float:
-        """Return how many bytes the file has."""
+        """Return the size of the file in bytes."""
         return self.size * self.row_bytes
 
     def stretch(self, start: int, stop: int, line: int = 0) -> LogPiece:
-        """Return a piece of the file, `line` lines or rows from its beginning."""
+        """Return a piece of the file with `line` lines or rows before it."""
         if not self.can_be_cut:
             return self.piece
         return self.piece._replace(start=start, stop=stop, line=line)
 
     def row_end(self, start: int, size: float) -> int:
-        """Return where a row begins or the file ends, `size` bytes from a start on.
+        """Return the first row boundary at least `size` bytes after a start.
 
         >>> from pathlib import Path
         >>> parquet = LargeFile(LogPiece(Path("a.parquet")), 10, 100.0, True)
@@ -70,7 +70,7 @@ class LargeFile(NamedTuple):
             return lines.tell()
 
     def row_before(self, place: int) -> int:
-        """Return where the row begins that ends at this place."""
+        """Return the start of the row that ends at this position."""
         if counts_rows(self.piece):
             return place - 1
         start = place
@@ -83,7 +83,7 @@ class LargeFile(NamedTuple):
         return start + text.rstrip().rfind(b"\n") + 1
 
     def row_places(self, start: int, rows: int) -> list[int]:
-        """Return where each of the next `rows` rows begins, and where the last ends."""
+        """Return the starts of the next `rows` rows, and the end of the last."""
         if not self.can_be_cut:
             return [start, self.size]
         if counts_rows(self.piece):
@@ -97,23 +97,23 @@ class LargeFile(NamedTuple):
 
 
 def _size_of_table(path: Path) -> tuple[int, int]:
-    """Return how many rows a file of Parquet or Arrow has, and bytes uncompressed."""
+    """Return the rows and the uncompressed bytes of a Parquet or Arrow file."""
     if path.suffix.lower() == ".arrow":
         return sum(map(len, arrow_batches(path))), path.stat().st_size
-    described = pq.read_metadata(path)
-    content = 0
-    for place in range(described.num_row_groups):
-        content += described.row_group(place).total_byte_size
-    return described.num_rows, content
+    metadata = pq.read_metadata(path)
+    size = 0
+    for place in range(metadata.num_row_groups):
+        size += metadata.row_group(place).total_byte_size
+    return metadata.num_rows, size
 
 
 def counts_rows(piece: LogPiece) -> bool:
-    """Return whether places in the file are rows, not bytes."""
+    """Return whether positions in the file are rows, not bytes."""
     return piece.kind in (".parquet", ".arrow")
 
 
 def count_lines(piece: LogPiece) -> int:
-    """Return how many lines or rows a piece has; 0 of a whole file."""
+    """Return the number of lines or rows of a piece, 0 for a whole file."""
     if piece.stop is None:
         return 0
     if counts_rows(piece):

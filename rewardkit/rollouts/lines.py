@@ -1,4 +1,4 @@
-"""Read lines of JSON, and those added to a file that grows."""
+"""Read JSON lines, and new lines of a file that grows."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def _rows_on(lines: Iterable[bytes], number: int) -> Iterator[tuple[Place, Any]]
 
 
 LINES_BLOCK = 1_000_000
-"""Bytes of lines that are parsed at a time. Our choice."""
+"""Bytes of lines per block. Our choice."""
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Pause the search for reference cycles: parsed JSON has none.
+    """Pause the garbage collector, as parsed JSON has no reference cycles.
 
-    The search visits all objects each time their number has grown by a quarter.
+    It would visit all objects each time their number has grown by a quarter.
     """
     is_on = gc.isenabled()
     gc.disable()
@@ -60,7 +60,7 @@ def _no_collection() -> Iterator[None]:
 
 @_no_collection()
 def read_lines(file: BinaryIO, before: int = 0) -> SourceRows:
-    """Read the rows of lines of JSON, numbered after the `before` lines before them."""
+    """Read the rows of JSON lines; `before` is the number of earlier lines."""
     parts = []
     while lines := file.readlines(LINES_BLOCK):
         rows: Iterable[tuple[Place, Any]] = _rows_on(lines, before + 1)
@@ -73,13 +73,13 @@ def read_lines(file: BinaryIO, before: int = 0) -> SourceRows:
 
 
 BETWEEN_LINES = secrets.token_hex(16)
-"""A random separator of lines that are parsed together."""
+"""A random separator between lines that are parsed together."""
 
 
 def _values_on(lines: Sequence[bytes]) -> list[Any] | None:
-    """Parse lines together, in half the time of one by one.
+    """Parse lines together, in half the time of parsing one by one.
 
-    Return None where some line does not hold exactly one value.
+    Return None if a line does not hold exactly one value.
     """
     try:
         text = f',"{BETWEEN_LINES}",'.encode().join(lines).decode()
@@ -97,8 +97,8 @@ def _values_on(lines: Sequence[bytes]) -> list[Any] | None:
 class LinesRead:
     """The rows of a file of JSON lines: of complete lines, and of a last partial one.
 
-    `size` and `count` are the bytes and the number of complete lines; `checksum` is
-    that of these bytes.
+    `size`, `count` and `checksum` are the bytes, the number and the checksum of the
+    complete lines.
     """
 
     whole_lines: SourceRows
@@ -117,10 +117,7 @@ NO_LINES = LinesRead(SourceRows({}, []), SourceRows({}, []), 0, 0, crc32(b""))
 
 
 def read_more_lines(path: Path, before: LinesRead | None) -> LinesRead:
-    """Read the lines that were added since `before`.
-
-    All lines are read where the earlier ones have changed.
-    """
+    """Read the lines added since `before`, or all lines if earlier ones changed."""
     content = path.read_bytes()
     if before is None or crc32(content[: before.size]) != before.checksum:
         before = NO_LINES

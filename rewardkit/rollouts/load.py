@@ -1,7 +1,7 @@
-"""load_rollouts(): read and validate rollouts, one row a completion.
+"""load_rollouts(): read and validate rollouts, one row per completion.
 
-`Reading` reads a log at once, or batch by batch: its first rows decide then what the
-columns are, and the others are held to that.
+`Reading` reads a log at once or batch by batch. Its first rows then decide the layout
+of the columns, which later rows must fit.
 """
 
 from __future__ import annotations
@@ -28,27 +28,21 @@ from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.join import DataSet, fill_columns, join_columns
 from rewardkit.rollouts.logs import known_forms, read_log, read_more
-from rewardkit.rollouts.logs.log import (
-    Form,
-    ParsedLog,
-    first,
-    numeric,
-    take_scores,
-)
+from rewardkit.rollouts.logs.log import Form, ParsedLog, first, numeric, take_scores
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import Place, SourceRows, as_column
 
 logger = logging.getLogger(__name__)
 
 LONGEST_SOURCE_NAME = 3
-"""Words of the name of a data source. Our choice."""
+"""Most words of the name of a data source. Our choice."""
 GROUP_WITH = ("policy", "step", "data_source")
 PROMPT_NAMES = ("prompt_id", "prompt", "task_id", "instance_id")
-"""Columns that say which prompt it is; the last two where a log has no prompts."""
+"""Columns that identify the prompt; the last two for logs without prompts."""
 GROUP_NUMBERS = ("group_id", "group_index", "group_idx", "group")
-"""Columns in which logs number their groups; texts there are names of something."""
+"""Columns with a log's own numbers of groups; texts there have another meaning."""
 NUMBERED_ROWS = 400
-"""Rows in which such a column is looked at. Our choice."""
+"""Rows that decide whether such a column numbers groups. Our choice."""
 
 
 def load_rollouts(
@@ -65,25 +59,31 @@ def load_rollouts(
 
     The logs of TRL, ms-swift, verl, siiRL, NeMo-RL, NeMo Gym, SkyRL, AReaL, slime,
     Tinker, tau-bench, rLLM, prime-rl, verifiers and Inspect are recognised by their
-    columns, and data sets that `datasets` saved by their files (`.kind` says which);
-    see `ALIASES` for the column names it knows. A folder is read with those below it.
-    Scores that stand in a log become columns ``logged/<name>`` (`.logged`).
+    columns, and data sets that `datasets` saved by their files; `.kind` names the form.
+    `ALIASES` lists the known names of columns. Scores of a log become columns
+    ``logged/<name>`` (`.logged`).
 
-    `columns` maps canonical names to the source's own ({"completion": "text"}) and
-    comes before the known aliases; another name is a second one of that column, for
-    functions that ask for it. "gallery:arithmetic" stands for the bundled rollouts
-    of that name. Of `messages` alone, under whatever name, the prompt is what stands
-    before the first answer.
-    `group` names the columns that make a group; by default `prompt_id`
-    (else the prompt's text) with policy, step and data_source where present. `join` is
-    a data set with columns that the log lacks, of the rows with the same `on` (prompts
-    in any form, see `join_columns`); `fill` gives constants for what the log lacks. A
-    completion in the form of chat messages becomes the text of its last assistant turn.
-    With a `cache`, what it has of the files of a source is not read again.
-    Rows without a completion, with one of the wrong type, broken lines and repeated
-    `rollout_id` (default: the line, with the file's name in a folder) are kept out and
-    listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind
-    of file, a data set without completions, a join that matches nothing.
+    A completion of chat messages becomes the text of its last assistant turn. If there
+    are only messages, the prompt is their part before the first answer. Broken lines,
+    rows without a valid completion and rows with a repeated `rollout_id` (default: the
+    line, in a folder with the file's name) are listed in `.rejected`.
+
+    Args:
+        source: A file, a folder (read with its subfolders), a DataFrame, dicts, or
+            "gallery:arithmetic" for bundled rollouts.
+        columns: Canonical name -> the source's name ({"completion": "text"}); it
+            precedes the known names. A key that is not canonical is a second name of
+            the column, for functions that ask for it.
+        group: The columns that make a group; by default `prompt_id` (else the prompt)
+            with the policy, step and data_source that exist.
+        join: A data set with columns that the log lacks, see `join_columns`.
+        on: The column that the join matches; prompts match in any form.
+        fill: Constants for missing values, by column.
+        cache: Files of the source that were read before.
+
+    Raises:
+        RolloutsError: No row is usable, a column or kind of file is unknown, a data set
+            has no completions, or a join matches nothing.
 
     >>> load_rollouts([{"question": "2+2?", "response": "4", "answer": "4"}]).mapping
     {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
@@ -99,10 +99,10 @@ def load_rollouts(
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a log, as decided by its first rows.
+    """The layout of a log's columns, as its first rows decide it.
 
-    `log` holds the scores without the rows; `mapping` says which source column each
-    canonical one is taken from; `names` are the columns of the rollouts.
+    `log` holds the scores without the rows, `mapping` the source column of each
+    canonical one, and `names` the columns of the rollouts.
     """
 
     form: Form
@@ -115,7 +115,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class LoadedRows:
-    """Some rows of a log as rollouts, with the place of each and the log's layout."""
+    """Rows of a log as rollouts, with the place of each and the log's layout."""
 
     rollouts: Rollouts
     places: list[Place]
@@ -124,9 +124,9 @@ class LoadedRows:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a log: the options of `load_rollouts`.
+    """The options of `load_rollouts` for reading a log.
 
-    Without a `layout`, the rows that are read decide on it.
+    Without a `layout`, the rows that are read decide it.
     """
 
     name: str
@@ -146,15 +146,15 @@ class Reading:
         join: Any = None,
         **options: Any,
     ) -> Reading:
-        """Make one from the options of `load_rollouts`; the data set is read once."""
+        """Return a reading with the options of `load_rollouts`; read the data set."""
         name = str(source) if isinstance(source, str | Path) else "memory"
         data = None if join is None else DataSet.of(join)
         return cls(name, dict(columns or {}), join=data, **options)
 
     def load(self, parts: Sequence[SourceRows]) -> LoadedRows:
-        """Return rows of the log as rollouts; see `load_rollouts` for what is raised.
+        """Return rows of the log as rollouts; for errors see `load_rollouts`.
 
-        Where the layout is known, there may be no usable row.
+        If the layout is known, it is no error that no row is usable.
         """
         layout = self.layout
         if layout is None:
@@ -192,7 +192,7 @@ class Reading:
             cautions += warnings
         canonical_names = {source: name for name, source in mapping.items()}
         for name, column in self.columns.items():
-            if name not in ALIASES:  # a second name
+            if name not in ALIASES:  # a second name of a column
                 column = canonical_names.get(column, column)
                 values[name] = values.get(column, [None] * len(usable.places))
         canonical = [name for name in ALIASES if name in values]
@@ -217,10 +217,10 @@ class Reading:
         return LoadedRows(rollouts, usable.places, layout)
 
     def _mapping(self, log: ParsedLog) -> dict[str, str]:
-        """Return which column of the log each canonical one is taken from.
+        """Return the log's column of each canonical one.
 
-        RolloutsError: there are no completions, or rows have a column that is a
-        canonical one and that the first rows lack.
+        RolloutsError: there are no completions, or later rows have a canonical column
+        that the first rows lack.
         """
         names = log.rows.columns
         if not names:
@@ -247,7 +247,7 @@ class Reading:
     def _no_row(
         self, log: ParsedLog, mapping: Mapping[str, str], rejected: Sequence[Place]
     ) -> RolloutsError:
-        """Return the error of a log without a usable row."""
+        """Return the error for a log without a usable row."""
         if not rejected:
             return RolloutsError(
                 f"{self.name} has no rows; a rollout file has one completion a row"
@@ -290,10 +290,10 @@ def _map_columns(columns: Columns, wanted: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ask_for_columns(columns: Columns) -> str:
-    """Return a question after the column of the longest texts, "" where there is none.
+    """Return a question whether the column of the longest texts has completions, or "".
 
-    These may be completions: of prompts, truths and ids the names are known. An id that
-    several rows share may be that of a prompt.
+    Columns with known names are left out. An id that several rows share may be that of
+    a prompt.
     """
     lengths = {}
     shared_ids = []
@@ -318,14 +318,14 @@ def _ask_for_columns(columns: Columns) -> str:
 
 
 def _is_prose(columns: Columns) -> bool:
-    """Return whether most of "source" is sentences, such as those to be translated."""
+    """Return whether most cells of "source" are prose, such as texts to translate."""
     texts = [text for text in columns["source"] if isinstance(text, str)]
     long = sum(len(text.split()) > LONGEST_SOURCE_NAME for text in texts)
     return 2 * long > len(texts)
 
 
 def _describe_unknown(columns: Columns) -> str:
-    """Say what the columns of a log in no known form are, and which forms are known."""
+    """Describe the columns of a log of unknown form, and name the known forms."""
     kinds = []
     for name, cells in columns.items():
         kinds.append(f"{name.removeprefix(LOGGED)} ({type(first(cells)).__name__})")
@@ -336,9 +336,9 @@ def _describe_unknown(columns: Columns) -> str:
 
 
 def group_key(columns: Columns, group: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the columns that make a group: those of `group`, else the usual ones.
+    """Return the columns that make a group: those of `group`, else the default ones.
 
-    A log's own number of a group is one where several of the first rows share it.
+    A log's own numbers of groups are used if several of the first rows share one.
 
     >>> group_key({"prompt": ["Play."] * 4, "group": [0, 0, 1, 1]}, None)
     ('prompt', 'group')

@@ -1,4 +1,4 @@
-"""Paths: bundled files, and files that are written whole or not at all."""
+"""Paths: bundled files, and writing files whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from rewardkit.errors import FolderInUse, InputError, did_you_mean
 GALLERY_PREFIX = "gallery:"
 
 SAVED_SCORES = "scores.parquet"
-"""Name of the file that `Scores.save` writes into its folder."""
+"""Name of the file that `Scores.save` writes."""
 
 RECORDED_SCORES = "scores-*.parquet"
-"""Names of the files that a recorder writes into its folder."""
+"""Names of the files that a recorder writes."""
 
 PART_OF_SCORES = re.compile(r"scores-\d{6}-([0-9a-f]{6})[0-9a-f]{10}\.parquet")
-"""Names of the parts in which a large log is scored: a number, and a hash.
+"""Names of the parts of a large log: a number, and a hash.
 
-The hash begins with the digits of the job, which all of its parts have.
+The hash begins with the digits of the job, which all its parts share.
 """
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
-"""Errors of disks that have no locks, as Lustre where none are set up."""
+"""Errors of file systems without locks, such as some Lustre."""
 
 FOLDER_LOCK = ".lock"
 """Name of the file that a process locks while it scores into a folder."""
@@ -41,7 +41,7 @@ FOLDER_LOCK = ".lock"
 def bundled(relative: str) -> Path:
     """Return the path of a bundled file, such as "notebooks/01_build.ipynb".
 
-    It is in the wheel, or at the top of a checkout. InputError: there is none.
+    It is in the wheel, or at the top of a checkout. InputError: it does not exist.
     """
     package = Path(__file__).parent.parent
     for folder in (package / "bundled", package.parent):
@@ -56,8 +56,7 @@ def bundled(relative: str) -> Path:
 def resolve(source: str | Path, file: str) -> Path:
     """Return a path as it is, or for "gallery:arithmetic" the bundled `file`.
 
-    `file` is "rollouts.jsonl" or "cases.jsonl". InputError: the gallery has none of
-    that name.
+    `file` is "rollouts.jsonl" or "cases.jsonl". InputError: the gallery lacks the name.
     """
     if not isinstance(source, str) or not source.startswith(GALLERY_PREFIX):
         return Path(source)
@@ -81,9 +80,9 @@ def files_of(file: str) -> dict[str, Path]:
 
 
 def place_to_write(path: str | Path) -> Path:
-    """Follow links to the file that a new file would replace.
+    """Return the file to replace, with links followed.
 
-    InputError: there is no such folder, or a null character in the path.
+    InputError: the folder does not exist, or the path has a null character.
     """
     if "\0" in str(path):
         raise InputError(
@@ -100,9 +99,9 @@ def place_to_write(path: str | Path) -> Path:
 
 
 def write_content(path: Path, content: str | bytes) -> None:
-    """Write a file of these bytes, or of this text as UTF-8, see `write_whole`.
+    """Write bytes, or a text as UTF-8, to a file; see `write_whole`.
 
-    Its folder is made where it is missing.
+    The folder is created if it is missing.
     """
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,21 +109,21 @@ def write_content(path: Path, content: str | bytes) -> None:
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in place.
+    """Let `write` fill a temporary file next to `path`, then rename it to `path`.
 
-    A reader sees the old file or the new one; where `write` fails, nothing is left.
-    OSError names the file, IsADirectoryError before anything is written.
+    A reader sees the old file or the new one. If `write` fails, nothing is left over.
+    OSError names `path`. IsADirectoryError is raised before `write` is called.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        # made here, with the permissions that any new file of this process gets
+        # created here to get the default permissions of this process
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         write(temporary)
         os.replace(temporary, path)
     except BaseException as error:
-        with suppress(OSError):  # not made, as on a disk that cannot be written
+        with suppress(OSError):  # not created, such as on a read-only disk
             temporary.unlink()
         names = (None, str(temporary))
         if isinstance(error, OSError) and error.errno and error.filename in names:
@@ -133,45 +132,45 @@ def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def job_digits(path: Path) -> str:
-    """Return the digits that all parts of a job have, "" of another file."""
+    """Return the digits that all parts of a job share, "" for another file."""
     match = PART_OF_SCORES.fullmatch(path.name)
     return match[1] if match else ""
 
 
-# --- one process a folder
+# --- one process per folder
 
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
     """Keep other processes from scoring into a folder during the block.
 
-    The system drops the lock when this process ends, however it ends.
+    The system releases the lock when this process ends, even if it is killed.
 
     Raises:
-        FolderInUse: another process has the lock.
+        FolderInUse: Another process holds the lock.
     """
     path = folder / FOLDER_LOCK
     file = _open_locked(path)
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     holder = f"process {os.getpid()} on {platform.node()} has been scoring into it"
     try:
-        with suppress(OSError):  # a full disk, which writing the scores will say
+        with suppress(OSError):  # a full disk is reported when scores are written
             file.truncate(0)
             file.write(f"{holder} since {since}".encode())
         yield
     finally:
-        with suppress(OSError):  # Windows removes no open file
+        with suppress(OSError):  # Windows does not remove open files
             path.unlink()
         file.close()
 
 
 def _open_locked(path: Path) -> FileIO:
-    """Open a file and lock it; FolderInUse: another process has."""
+    """Open a file and lock it; FolderInUse: another process has locked it."""
     while True:
         file = path.open("a+b", buffering=0)
         try:
             _lock(file)
-            # the process that had it may have removed it since it was opened
+            # the previous holder may have removed the file since it was opened
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
         except FileNotFoundError:
@@ -188,11 +187,11 @@ def _open_locked(path: Path) -> FileIO:
 
 
 def _lock(file: FileIO) -> None:
-    """Lock an open file; BlockingIOError or PermissionError: another process has."""
+    """Lock an open file; BlockingIOError or PermissionError: it is locked already."""
     if sys.platform == "win32":
         import msvcrt
 
-        file.seek(2**30)  # what is locked cannot be read
+        file.seek(2**30)  # locked bytes cannot be read, so lock one past the text
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         return
     import fcntl

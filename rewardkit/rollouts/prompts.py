@@ -1,4 +1,4 @@
-"""Prompts of a data set: a row a prompt, with an id that stays and its columns."""
+"""Read the prompts of a data set, each with a stable id and its other columns."""
 
 from __future__ import annotations
 
@@ -28,15 +28,23 @@ def read_prompts(
     system: str | None = None,
     reserved: Collection[str] = (),
 ) -> tuple[list[Record], tuple[Place, ...], list[str]]:
-    """Read prompts, the rows that were kept out, and what a person should know.
+    """Read prompts with their other columns.
 
-    Columns have the names that `load_rollouts` knows, or those of `columns` ({"prompt":
-    "text"}); `system` is put in front of each prompt. Columns called as the `reserved`
-    ones, and those that JSON cannot hold, are left out and said so; the others go
-    along, a `ground_truth` inside `reward_model` (verl, siiRL) as a column of its own.
-    A row without `prompt_id` gets a hash of its prompt, the same wherever it stands.
-    Rows without a prompt are kept out; a prompt that comes again counts once.
-    RolloutsError: no prompts, one id for two prompts.
+    Columns that JSON cannot hold are left out with a warning. A `ground_truth` inside
+    `reward_model` (verl, siiRL) becomes a column. A row without `prompt_id` gets a hash
+    of its prompt. Rows without a prompt are rejected; a repeated prompt counts once.
+
+    Args:
+        source: A file, a DataFrame or dicts, one prompt per row.
+        columns: Canonical name -> the source's name ({"prompt": "text"}).
+        system: A system prompt that precedes each prompt.
+        reserved: Names of columns that are left out with a warning.
+
+    Returns:
+        The prompts, the places of rejected rows, and warnings.
+
+    Raises:
+        RolloutsError: There are no prompts, or two prompts have one id.
 
     >>> question = {"question": "2+2?"}
     >>> read_prompts([{**question, "answer": "4"}, {**question, "answer": "5"}])[0]
@@ -51,7 +59,7 @@ def read_prompts(
     ids = rows.columns.get(id_name, missing)
     rejected = []
     repeats = []
-    by_id: dict[str, tuple[Record, str]] = {}  # with its place
+    by_id: dict[str, tuple[Record, str]] = {}  # id -> prompt and place
     for row, place in enumerate(rows.places):
         if place.reason:
             rejected.append(place)
@@ -110,7 +118,7 @@ def _names(
 def _others(
     columns: Columns, used: Collection[str], reserved: Collection[str]
 ) -> tuple[Columns, list[str]]:
-    """Return the columns to keep, in JSON's types, and warnings of the others."""
+    """Return the columns to keep, as JSON values, and warnings about the others."""
     others = {}
     warnings = []
     for name, cells in columns.items():
@@ -128,7 +136,7 @@ def _others(
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in JSON's own types; TypeError where JSON cannot hold it."""
+    """Return a value as JSON values; TypeError: JSON cannot hold it."""
 
     def as_json(value: Any) -> Any:
         if isinstance(value, np.generic | np.ndarray) or value is pd.NA:
@@ -140,7 +148,10 @@ def _plain(value: Any) -> Any:
 
 
 def _prompt(value: Any) -> str | Messages:
-    """Return a prompt without the empty entries that Parquet adds."""
+    """Return a prompt without the None entries that Parquet adds to messages.
+
+    ValueError: it is neither a text nor chat messages.
+    """
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ValueError("has no prompt")
     if isinstance(value, str):
@@ -163,11 +174,11 @@ def _prompt(value: Any) -> str | Messages:
 
 
 def _prompt_id(value: Any, prompt: str | Messages) -> str | int:
-    """Return the id of a row, else a hash of its prompt, the same in every run."""
+    """Return the id of a row, else a hash of its prompt; ValueError: it is invalid."""
     if value is None:
         text = json.dumps(prompt, sort_keys=True)
         return f"p-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    # how a table holds whole numbers beside gaps
+    # pandas stores whole numbers with gaps as floats
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):

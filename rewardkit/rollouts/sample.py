@@ -1,4 +1,4 @@
-"""sample(): groups of completions from an OpenAI-compatible server."""
+"""sample(): sample groups of completions from an OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ ANSWERED = frozenset(
     "completion finish_reason reasoning_content refusal tool_calls prompt_tokens "
     "completion_tokens seconds".split()
 )
-"""Columns that are known when the server has answered."""
+"""Columns of the server's answer."""
 
 SETTINGS = ("temperature", "top_p", "max_tokens", "extra_body")
 RESERVED = (
     *"rollout_id prompt_id generation policy model prompt seed".split(),
     *SETTINGS,
     *ANSWERED,
-    # would be read as the transcript where a completion has no text
+    # a completion without text would be read from them
     *ALIASES["messages"],
 )
-"""Columns of the log, which no column of the prompts can be called."""
+"""Columns of the log, whose names are not available to columns of the prompts."""
 
 LEAST = {"n": 1, "limit": 1, "max_tokens": 1, "concurrency": 1, "retries": 0, "seed": 0}
-"""Options that are whole numbers, and the least that each can be."""
+"""Options that are whole numbers -> the least value."""
 
 NOT_EXTRA = frozenset(
     "messages n stream model temperature top_p max_tokens seed".split()
 )
-"""What a request has already, so that `extra_body` cannot."""
+"""Keys of a request that `extra_body` must not contain."""
 
 
 @dataclass(frozen=True)
-class Failed:
-    """A completion that the server did not give, and why."""
+class FailedCompletion:
+    """A completion that the server did not return, and why."""
 
     rollout_id: str
     reason: str
@@ -63,12 +63,12 @@ class Failed:
 
 @dataclass(frozen=True)
 class Sampled:
-    """The figures of a run of `sample`; `rows` and `kept` are of the whole log.
+    """The figures of a call of `sample`.
 
-    `rows` stand in the log at `output` now; `kept` of this policy's were in it before.
-    `truncated` were ended by the token limit; `without_text` are answers that hold no
-    text (a refusal, a tool call, reasoning that used up the tokens): their completion
-    is missing, not empty.
+    The log at `output` now has `rows`, of which `kept` rows of this policy existed
+    before. `truncated` completions reached the token limit. Answers `without_text` (a
+    refusal, a tool call, reasoning that used up the tokens) have a missing completion,
+    not an empty one.
     """
 
     output: Path
@@ -77,7 +77,7 @@ class Sampled:
     sampled: int
     prompts: int
     n: int
-    failed: tuple[Failed, ...]
+    failed: tuple[FailedCompletion, ...]
     rejected: tuple[Place, ...]
     warnings: tuple[str, ...]
     truncated: int
@@ -87,7 +87,7 @@ class Sampled:
     seconds: float
 
     def record(self) -> Record:
-        """Return it as plain data."""
+        """Return the figures as plain data."""
         record = asdict(self)
         failures = record.pop("failed")
         tokens = {
@@ -153,19 +153,40 @@ def sample(
     retries: int = RETRIES,
     progress: bool = False,
 ) -> Sampled:
-    """Sample `n` completions of each prompt into a JSONL log, and report on it.
+    """Sample `n` completions of each prompt into a JSONL log; return its figures.
 
-    `prompts` is JSONL, Parquet, CSV, a DataFrame or dicts, a row a prompt (text or chat
-    messages; `columns`, see `read_prompts`); its other columns stand in the log too.
-    Each completion is one request, at most `concurrency` at a time; with a `seed` each
-    has one of its own, derived from it and the rollout's id. The key is OPENAI_API_KEY;
-    a local server needs none. Rows are written as they come and what stands in the log
-    is not sampled again, so the same call goes on after Ctrl-C or a crash, and asks
-    again for what failed after `retries`. A larger `n` or `limit` adds to a log;
-    another `policy` (default: the model's name) or other prompts need ``add=True``.
-    RolloutsError: prompts or log that cannot be used, a log made with other settings.
-    InputError: an option that cannot be; a server that is not there, refuses the key,
-    has no such model or is gone; the rows it gave are kept.
+    Each completion is one request. Rows are written as they arrive, and rows of the log
+    are not sampled again. So after Ctrl-C or a crash the same call goes on, and it
+    repeats failed requests. A larger `n` or `limit` adds to a log. The key is read from
+    OPENAI_API_KEY; a local server needs none.
+
+    Args:
+        prompts: JSONL, Parquet, CSV, a DataFrame or dicts, one prompt per row (text or
+            chat messages). The other columns are copied to the log.
+        model: The model's name on the server.
+        base_url: The address of the server.
+        output: The log.
+        n: Completions per prompt.
+        temperature: Sampling temperature.
+        top_p: Nucleus sampling, by default the server's.
+        max_tokens: Most tokens of a completion, by default the server's.
+        seed: Seed from which each request's own seed is derived.
+        system: A system prompt that precedes each prompt.
+        policy: Name of the policy in the log, by default the model's.
+        extra_body: Further entries of each request.
+        columns: Names of columns, see `read_prompts`.
+        limit: Most prompts.
+        add: Whether a log with another policy or other prompts is extended.
+        concurrency: Concurrent requests.
+        timeout: Seconds for one answer.
+        retries: Retries of one request.
+        progress: Whether to show a progress bar.
+
+    Raises:
+        RolloutsError: The prompts or the log cannot be used, or the log was made with
+            other settings.
+        InputError: An option is invalid, or the server cannot be reached, refuses the
+            key, lacks the model or stops answering; rows received before are kept.
     """
     numbers = (n, limit, max_tokens, concurrency, retries, seed)
     for (name, least), value in zip(LEAST.items(), numbers, strict=True):
@@ -189,9 +210,11 @@ def sample(
         zip(SETTINGS, (temperature, top_p, max_tokens, extra_body or None), strict=True)
     )
     has_plain_ids = not rows or rows[0]["policy"] == policy
-    run = _Run(policy, model, seed, settings, has_plain_ids)
+    run = _SamplingRun(policy, model, seed, settings, has_plain_ids)
     sampled = _sampled_before(run, path, rows, all_prompts, add)
-    wanted = [run.row(prompt, k) for prompt in chosen for k in range(n)]
+    wanted = []
+    for prompt in chosen:
+        wanted += [run.row(prompt, k) for k in range(n)]
     pending = [row for row in wanted if row["rollout_id"] not in sampled]
     requests = []
     for row in pending:
@@ -204,9 +227,9 @@ def sample(
             f"the last line of {str(path)!r} was broken off and is cut off ({broken} "
             "bytes)",
         )
-    mend(path, broken)
+    prepare_log(path, broken)
     answers: list[Record] = []
-    failed: list[Failed] = []
+    failed: list[FailedCompletion] = []
     bar = tqdm(
         desc="sampling", unit="completion", total=len(wanted), disable=not progress
     )
@@ -223,12 +246,12 @@ def sample(
                     answers.append(outcome)
                 else:
                     reason = server.reason(outcome)
-                    failed.append(Failed(pending[at]["rollout_id"], reason))
+                    failed.append(FailedCompletion(pending[at]["rollout_id"], reason))
                     bar.set_postfix(failed=len(failed))
     except (InputError, KeyboardInterrupt) as error:
         if isinstance(error, InputError) and not answers:
             raise
-        # an interrupt may come behind a row that was written
+        # an interrupt may come after a row was written and before it was counted
         written = len(read_log(path)[0]) - len(rows)
         raise type(error)(
             f"{str(error) or 'interrupted'}; {written} of the {len(pending)} "
@@ -254,14 +277,14 @@ def sample(
 
 
 @dataclass(frozen=True)
-class _Run:
-    """How completions are asked for: what stands in every row and every request."""
+class _SamplingRun:
+    """The settings of a call of `sample`, which every row and request share."""
 
     policy: str
     model: str
     seed: int | None
     settings: Record
-    has_plain_ids: bool  # not where another policy's rows have taken them
+    has_plain_ids: bool  # False if rows of another policy use plain ids
 
     def row(self, prompt: Plain, k: int) -> Record:
         """Return the row of completion `k` of a prompt before the server answers."""
@@ -272,8 +295,8 @@ class _Run:
         if self.policy != self.model:
             row["model"] = self.model
         if self.seed is not None:
-            # siblings have different seeds, whatever the order and whatever failed
-            # before; servers take 31 bits
+            # the seed depends only on the id, not on order or failures; servers
+            # take 31 bits
             digest = hashlib.sha256(f"{self.seed}:{rollout_id}".encode()).digest()
             row["seed"] = int.from_bytes(digest[:4]) >> 1
         for name, value in self.settings.items():
@@ -283,16 +306,16 @@ class _Run:
 
 
 def _sampled_before(
-    run: _Run,
+    run: _SamplingRun,
     path: Path,
     rows: Sequence[Plain],
     prompts: Sequence[Plain],
     add: bool,
 ) -> set[str]:
-    """Return the ids of the rows of this policy and these prompts in the log.
+    """Return the ids of rows of this policy and these prompts in the log.
 
-    RolloutsError: it was made with other settings or of a prompt that has changed, or
-    it has other policies or prompts and `add` is not set.
+    RolloutsError: the log was made with other settings, a prompt has changed, or the
+    log has other policies or prompts and `add` is not set.
     """
     by_id = {str(prompt["prompt_id"]): prompt for prompt in prompts}
     sampled = set()
@@ -312,7 +335,7 @@ def _sampled_before(
 
 
 def _check_same(expected: Plain, row: Plain, path: Path) -> None:
-    """Raise a RolloutsError where a row of the log has other settings."""
+    """Raise a RolloutsError if a row of the log has other settings."""
     for name in dict.fromkeys([*expected, *row]):
         if name not in ANSWERED and row.get(name) != expected.get(name):
             raise RolloutsError(
@@ -325,13 +348,13 @@ def _check_same(expected: Plain, row: Plain, path: Path) -> None:
 
 LOG_COLUMNS = "rollout_id prompt_id generation policy prompt completion".split()
 LINE_START = b'{"rollout_id": '
-"""How each line begins, by which a broken last line is known as ours."""
+"""The start of each line, which identifies a broken last line as ours."""
 
 
 def read_log(path: Path) -> tuple[list[Record], int]:
-    """Return the rows of a log, and the bytes of a last line that was broken off.
+    """Return the rows of a log, and the number of bytes of a truncated last line.
 
-    RolloutsError: another kind of file, or one that `sample` did not write.
+    RolloutsError: the file has another kind, or `sample` did not write it.
     """
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         raise RolloutsError(
@@ -356,8 +379,8 @@ def read_log(path: Path) -> tuple[list[Record], int]:
     return rows, 0
 
 
-def mend(path: Path, broken: int) -> None:
-    """Prepare a log for more rows: drop a broken last line, end the last one."""
+def prepare_log(path: Path, broken: int) -> None:
+    """Prepare a log for more rows: remove a truncated last line, or terminate it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if broken:
         os.truncate(path, path.stat().st_size - broken)
@@ -367,8 +390,8 @@ def mend(path: Path, broken: int) -> None:
 
 
 def append_row(path: Path, row: Plain) -> None:
-    """Append a row as a whole line, which is in the file when this returns."""
+    """Append a row as a line, and close the file."""
     line = json.dumps(row, ensure_ascii=False) + "\n"
     with path.open("ab") as file:
-        # half a character is written as an escape, which alone can hold it
+        # lone surrogates can only be written as escapes
         file.write(line.encode("utf-8", "backslashreplace"))

@@ -1,4 +1,4 @@
-"""Rollouts: a validated table, one row a completion."""
+"""Rollouts: a validated table, one row per completion."""
 
 from __future__ import annotations
 
@@ -23,13 +23,7 @@ from rewardkit.html.has_page import HasPage
 from rewardkit.plain import Plain, Record
 from rewardkit.rollouts.columns import LOGGED, Columns
 from rewardkit.rollouts.logs.log import Logged, has_steps
-from rewardkit.rollouts.values import (
-    Place,
-    as_column,
-    column_values,
-    key_text,
-    present,
-)
+from rewardkit.rollouts.values import Place, as_column, column_values, key_text, present
 
 if TYPE_CHECKING:
     from rewardkit.html.pages import Page
@@ -43,7 +37,7 @@ PLAIN_NUMBERS = (np.dtype("<i8"), np.dtype("<f8"))
 
 REJECTED_EXAMPLES = 3
 MOST_SENTENCES = 12
-"""Sentences that the parts of a log say of themselves and that are listed."""
+"""Most notes, and most cautions, that are listed for a log in parts."""
 
 ROWS_ON_PAGE = 5
 NOT_LOGGED = Logged()
@@ -52,7 +46,7 @@ HOW_IT_ENDED = re.compile(r"(?i)trunc|finish|stop|eos|clip|abort|done|complete")
 
 
 class StepFalls(NamedTuple):
-    """How often the steps of a log go backwards, and the first place where they do."""
+    """The decreases of a log's step: their number, and where the first one is."""
 
     times: int
     before: float
@@ -71,14 +65,19 @@ class StepFalls(NamedTuple):
 class Rollouts(HasPage):
     """Validated rollouts.
 
-    `table` has one row a completion, canonical columns first and `rollout_id` in front.
-    `mapping` says which source column each canonical one was taken from; `group_key`
-    which columns make a group; `rejected` which rows were kept out. `kind` is the form
-    that the source was recognised as, `logged` the scores that stand in it, as columns
-    called ``logged/...``; `notes` tell what else was taken for what, `cautions` where
-    to be careful with it; `sampled_from` is the number of rows of which they are a
-    sample, 0 for all. `rollouts[i]` is row i as a dict, missing values as ``None``;
-    a slice of rows is rollouts again.
+    ``rollouts[i]`` is row i as a dict, missing values as ``None``; a slice is rollouts.
+
+    Attributes:
+        table: One row per completion, `rollout_id` and other canonical columns first.
+        mapping: Canonical column -> column of the source.
+        group_key: The columns that make a group.
+        rejected: The places of rejected rows, with reasons.
+        source: The name of the source.
+        kind: The form of log that was recognised.
+        logged: The scores of the log, in columns ``logged/...``.
+        notes: Sentences on how the log was interpreted.
+        cautions: Warnings on the log.
+        sampled_from: Rows of the log that these are a sample of, 0 if they are all.
     """
 
     table: pd.DataFrame
@@ -143,7 +142,7 @@ class Rollouts(HasPage):
         return renamed | columns
 
     def check_columns(self, names: Iterable[str]) -> None:
-        """Raise a RolloutsError where there is no column of one of these names."""
+        """Raise a RolloutsError if a column is missing."""
         for name in names:
             if name not in self.names:
                 raise RolloutsError(
@@ -158,9 +157,9 @@ class Rollouts(HasPage):
 
     @property
     def possible_labels(self) -> list[str]:
-        """Columns of true and false that differ within groups, in order.
+        """Return the boolean columns that vary within groups, in order.
 
-        Not those that say how a completion ended.
+        Columns on how a completion ended are left out.
         """
         names = []
         for name, values in self.table.items():
@@ -175,29 +174,29 @@ class Rollouts(HasPage):
         return bool((values.groupby(self.groups).nunique() > 1).any())
 
     def select(self, rows: NDArray[np.bool_] | Codes | Sequence[int]) -> Rollouts:
-        """Return the rollouts at these positions (or where the mask is true)."""
+        """Return the rollouts of rows, given as positions or as a mask."""
         chosen = np.asarray(rows, dtype=None if len(rows) else int)
         return replace(self, table=self.table.iloc[chosen])
 
     @cached_property
     def groups(self) -> Codes:
-        """Group code of each row, (rows,), from 0 in order of first appearance."""
+        """Return the group code of each row, (rows,), from 0 by first appearance."""
         return self.codes(self.group_key)
 
     @cached_property
     def group_hashes(self) -> Hashes:
-        """Hash of each group's key, (groups,), the same wherever it is computed."""
+        """Return a hash of each group's key, (groups,), equal on every machine."""
         return self._hashes(self.group_key, self.groups)
 
     @cached_property
     def prompt_hashes(self) -> Hashes:
-        """Hash of each prompt, (prompts,), likewise."""
+        """Return a hash of each prompt, (prompts,), equal on every machine."""
         return self._hashes(self._prompt_key, self.prompts)
 
     def _hashes(self, names: Sequence[str], codes: Codes) -> Hashes:
         """Return a hash of the columns' values for each code.
 
-        What is a group by itself, without a prompt, is hashed by its `rollout_id`.
+        A row without a prompt is a group of its own, hashed by its `rollout_id`.
         """
         rows = np.unique(codes, return_index=True)[1]
         table = self.table.iloc[rows]
@@ -210,17 +209,17 @@ class Rollouts(HasPage):
 
     @property
     def prompt_shares(self) -> NDArray[np.float64]:
-        """Return a number in 0 to 1 for each row, (rows,), that its prompt decides.
+        """Return the hash of each row's prompt, scaled to 0 to 1, (rows,).
 
-        Of a share of the prompts, drawn by their hashes, are the rows below it.
+        The rows below a share are a sample of that share of the prompts.
         """
         return (self.prompt_hashes / 2.0**64)[self.prompts]
 
     @cached_property
     def prompts(self) -> Codes:
-        """Prompt code of each row, (rows,): what a bootstrap resamples.
+        """Return the prompt code of each row, (rows,): the units of a bootstrap.
 
-        Groups of one prompt (say of two policies) share it.
+        Groups of one prompt, such as those of two policies, share it.
         """
         names = self._prompt_key
         is_group = set(names) == set(self.group_key)
@@ -228,7 +227,7 @@ class Rollouts(HasPage):
 
     @property
     def _prompt_key(self) -> Sequence[str]:
-        """Return the columns that make a prompt."""
+        """Return the columns that identify a prompt."""
         for name in ("prompt_id", "prompt"):
             if name in self.table:
                 return [key for key in (name, "data_source") if key in self.table]
@@ -237,14 +236,14 @@ class Rollouts(HasPage):
     def codes(self, names: Sequence[str]) -> Codes:
         """Return codes of the combinations of columns, (rows,), by first appearance.
 
-        A missing prompt_id falls back on the prompt, then on the row alone, as does a
-        row without columns.
+        A missing prompt_id falls back on the prompt, then on the row. Without columns
+        each row has its own code.
         """
         if not names:
             return np.arange(len(self))
         codes = np.zeros(len(self), dtype=np.intp)
         for name in names:
-            # use_na_sentinel: a missing value is a value
+            # without the sentinel missing values get a code
             keys, values = pd.factorize(self._keys(name), use_na_sentinel=False)
             codes, _ = pd.factorize(codes * len(values) + keys)
         return np.asarray(codes, dtype=np.intp)
@@ -261,17 +260,17 @@ class Rollouts(HasPage):
 
     @cached_property
     def group_sizes(self) -> dict[int, int]:
-        """Histogram: group size -> number of groups of that size."""
+        """Return a histogram: group size -> number of groups of that size."""
         sizes, counts = np.unique(np.bincount(self.groups), return_counts=True)
         return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Return what to know before trusting figures on these rollouts."""
+        """Return warnings that affect figures on these rollouts."""
         return tuple(self.summary()["warnings"])
 
     def describe_text_steps(self) -> str:
-        """Say in how many rows the step is a text, "" for in none."""
+        """Say in how many rows the step is a text, or return ""."""
         steps = self.table.get("step", pd.Series(dtype=float))
         if pd.api.types.is_numeric_dtype(steps):
             return ""
@@ -285,7 +284,7 @@ class Rollouts(HasPage):
         )
 
     def _step_falls(self) -> StepFalls | None:
-        """Return where the steps go backwards: a restarted run wrote into its log."""
+        """Return where the step decreases, as in a restarted run's log, or None."""
         if not has_steps(self.table):
             return None
         steps = self.table["step"].to_numpy(dtype=float)
@@ -294,7 +293,7 @@ class Rollouts(HasPage):
         last_prompt = self.prompts.max()
         is_by_prompt = np.count_nonzero(np.diff(self.prompts)) == last_prompt
         is_by_prompt &= self.groups.max() > last_prompt
-        # in no order at all, or sorted by prompt: that tells nothing about the run
+        # an unordered log, or one sorted by prompt, says nothing about the run
         if not len(falls) or 2 * len(changes) > len(steps) or is_by_prompt:
             return None
         row = falls[0]
@@ -303,11 +302,11 @@ class Rollouts(HasPage):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of all values in all columns, the same on every machine."""
+        """Return a hash of all values in all columns, equal on every machine."""
         return table_hash(self.table)
 
     def summary(self) -> Record:
-        """Return what was read and how: rows, groups, mapping, scores, warnings."""
+        """Return a summary of the log: rows, groups, mapping, scores, warnings."""
         sizes = self.group_sizes
         text_steps = self.describe_text_steps()
         cautions = [*self.cautions, *filter(None, [text_steps])]
@@ -331,7 +330,7 @@ class Rollouts(HasPage):
         return {**summary, "warnings": _warn_of(summary)}
 
     def page(self) -> Page:
-        """Return what was read and how, with the first rows."""
+        """Return the page: the summary and the first rows."""
         from rewardkit.html import cards  # many scores are never shown
 
         rows = [self[row] for row in range(min(ROWS_ON_PAGE, len(self)))]
@@ -339,7 +338,7 @@ class Rollouts(HasPage):
 
 
 def table_hash(table: pd.DataFrame) -> str:
-    """Return a hash of all values in all columns, the same on every machine."""
+    """Return a hash of all values in all columns, equal on every machine."""
     digest = hashlib.sha256()
     for name in table.columns:
         column = table[name]
@@ -350,7 +349,7 @@ def table_hash(table: pd.DataFrame) -> str:
             continue
         values = column_values(column)
         name = str(name)
-        if set(map(type, values)) == {str}:  # joined, as repr is slow on texts
+        if set(map(type, values)) == {str}:  # repr is slow on texts
             text = repr((name, "lengths", list(map(len, values))))
             text += "".join(values)
         else:
@@ -360,7 +359,7 @@ def table_hash(table: pd.DataFrame) -> str:
 
 
 def _filled(table: pd.DataFrame, name: str) -> list[Any]:
-    """Return a column; for a missing prompt_id the prompt, else the row alone."""
+    """Return a column; replace a missing prompt_id by the prompt, else by the row."""
     values = column_values(table[name])
     if name not in ("prompt_id", "prompt") or None not in values:
         return values
@@ -376,18 +375,18 @@ def _filled(table: pd.DataFrame, name: str) -> list[Any]:
 
 
 def _key_text(value: Any) -> str:
-    """Return a text that is the same for equal keys, 1 and 1.0 among them."""
+    """Return a text that is the same for equal keys, such as 1 and 1.0."""
     if isinstance(value, int | float):
         return f"\0{float(value)!r}"
     if type(value) is not str:
         return f"\0{key_text(value)}"
     if value.isascii():
         return value
-    return value.encode("utf-8", "backslashreplace").decode()  # no half characters
+    return value.encode("utf-8", "backslashreplace").decode()  # no lone surrogates
 
 
 def _warn_of(summary: Plain) -> list[str]:
-    """Return what a person should know of the rollouts of a summary."""
+    """Return the warnings of a summary."""
     sentences = list(summary["cautions"])
     if summary["step_falls"]:
         sentences.append(str(StepFalls(**summary["step_falls"])))
@@ -417,9 +416,9 @@ def _warn_of(summary: Plain) -> list[str]:
 
 
 def join_summaries(summaries: Sequence[Plain]) -> Record:
-    """Return the summary of a log of those of its parts, see `Rollouts.summary`.
+    """Join the summaries of a log's parts, see `Rollouts.summary`.
 
-    Prompts are added up, as if no two parts had one in common.
+    Numbers of prompts are added up, as if parts shared none.
     """
     joined: Record = dict(summaries[0])
     for name in ("rows", "groups", "prompts"):
@@ -446,7 +445,7 @@ def join_summaries(summaries: Sequence[Plain]) -> Record:
 
 
 def _join_sentences(summaries: Sequence[Plain], name: str) -> list[str]:
-    """Return the sentences of parts, each once, with the rows that it tells added up.
+    """Join the sentences of parts, adding up the rows that equal sentences count.
 
     >>> parts = {"rows": 4, "notes": ["1 of 4 rows differ"]}, {"rows": 2, "notes": []}
     >>> _join_sentences(parts, "notes")
@@ -456,9 +455,9 @@ def _join_sentences(summaries: Sequence[Plain], name: str) -> list[str]:
     row_counts: Counter[tuple[str, str]] = Counter()
     for part in summaries:
         for sentence in part[name]:
-            before, of_rows, after = sentence.partition(f" of {part['rows']} rows")
+            before, separator, after = sentence.partition(f" of {part['rows']} rows")
             number = re.search(r"\d+\Z", before)
-            if of_rows and number:
+            if separator and number:
                 key = before[: number.start()], f" of {total} rows{after}"
                 row_counts[key] += int(number[0])
             else:

@@ -1,4 +1,4 @@
-"""Values: Python values into a table and back, and rows before they are rollouts."""
+"""Convert Python values to columns and back; hold rows before they are rollouts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rewardkit.plain import Record
 from rewardkit.rollouts.columns import Columns, lists_of_columns, stack_columns
 
 key_text = json.JSONEncoder(sort_keys=True, default=str).encode
-"""Write a value as JSON text, which is the same for equal values."""
+"""Return a value as JSON text that is the same for equal values."""
 
 
 def as_column(values: list[Any]) -> pd.Series[Any]:
-    """Return a column that gives its values back unchanged.
+    """Return a column that preserves the values.
 
-    Numbers stay numbers (whole ones stay whole); all else becomes objects.
+    Numbers get a numeric type (integers an integer type), other values are objects.
     """
     kinds = set(map(type, values)) - {type(None)}
     if kinds == {bool} and None not in values:
@@ -56,12 +56,12 @@ def column_values(column: pd.Series[Any]) -> list[Any]:
 
 
 MOST_EXTRA_VALUES = 12
-"""Texts under a key of `extra_info` that name slices of a log. Our choice."""
+"""Most different values of a key of `extra_info` that names slices. Our choice."""
 LONGEST_EXTRA_VALUE = 40  # characters of such a text: our choice
 
 
 def extra_names(extras: Iterable[Any]) -> list[str]:
-    """List the keys of `extra_info` under which few texts, or yes and no, stand.
+    """List the keys of `extra_info` whose values are booleans or a few short texts.
 
     >>> rows = [{"level": "hard", "index": 1}, {"level": "easy", "index": 2}, None]
     >>> extra_names(rows)
@@ -81,7 +81,7 @@ def extra_names(extras: Iterable[Any]) -> list[str]:
 
 
 def present(value: Any) -> Any:
-    """Return the value, or None where pandas says missing; arrays become lists."""
+    """Return the value, or None for a missing value of pandas; arrays become lists."""
     if value is None or value is pd.NA or value is pd.NaT:
         return None
     if isinstance(value, float) and math.isnan(value):
@@ -92,27 +92,27 @@ def present(value: Any) -> Any:
 
 
 SURELY_PRESENT = frozenset({str, int, bool, type(None), list, dict})
-"""Types of Python values that need no look to know what is missing."""
+"""Types without missing values other than None."""
 
 NUMBER_TYPES = frozenset({float, int, bool, type(None)})
 
 
 def all_present(values: list[Any]) -> list[Any]:
-    """Return the values as `present` does; the list itself where nothing changes."""
+    """Apply `present` to values; return the list itself if nothing changes."""
     kinds = set(map(type, values))
     if kinds <= SURELY_PRESENT:
         return values
-    # NaN is the number that is not itself
+    # only NaN differs from itself
     if kinds <= NUMBER_TYPES and not any(map(operator.ne, values, values)):
         return values
     return list(map(present, values))
 
 
 class Place(NamedTuple):
-    """Where a row stands: its line, or its position from 1, and why it is kept out.
+    """The place of a row: its line, or its position from 1.
 
-    `reason` is "" where it is not kept out, `file` the file's name where there are
-    several.
+    `reason` says why the row is rejected, "" if it is not. `file` is the file's name if
+    there are several files.
     """
 
     line: int
@@ -127,12 +127,12 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class SourceRows:
-    """Rows before they are rollouts, as columns of Python values, with their places.
+    """Rows before they are rollouts: columns of Python values, and places.
 
-    A missing value is None. `form` is the name of the log's form where the reader of
-    the file knows it, "" where the columns have to tell; `notes` are sentences on what
-    was read of a folder, `warnings` on what was left out of the rows. `reserved` are
-    columns that a person gave a meaning: they are no scores.
+    A missing value is None. `form` is the name of the log's form if the file's reader
+    knows it, else "". `notes` are sentences on the files of a folder, `warnings` on
+    values that were left out. `reserved` are columns that the user mapped, which are
+    therefore not scores.
     """
 
     columns: Columns
@@ -144,14 +144,14 @@ class SourceRows:
 
     @classmethod
     def of_columns(cls, columns: Mapping[Any, Iterable[Any]]) -> SourceRows:
-        """Make source rows of columns of one length."""
+        """Return source rows of columns of equal length."""
         lists = {str(name): all_present(list(columns[name])) for name in columns}
         count = len(next(iter(lists.values()), ()))
         return cls(lists, [Place(line) for line in range(1, count + 1)])
 
     @classmethod
     def of_rows(cls, placed: Iterable[tuple[Place, Any]], form: str = "") -> SourceRows:
-        """Make source rows of rows; a ValueError says why a row cannot be used."""
+        """Return source rows of rows; a ValueError in place of a row rejects it."""
         rows: list[Mapping[Any, Any]] = []
         places = []
         for place, row in placed:
@@ -170,7 +170,7 @@ class SourceRows:
 
     @classmethod
     def joined(cls, parts: Sequence[SourceRows]) -> SourceRows:
-        """Join the rows of several sources, one after the other."""
+        """Concatenate the rows of several sources."""
         columns = stack_columns([(part.columns, len(part.places)) for part in parts])
         places: list[Place] = []
         reserved: set[str] = set()
@@ -180,7 +180,7 @@ class SourceRows:
         return cls(columns, places, reserved=frozenset(reserved))
 
     def with_rows(self, placed: Iterable[tuple[Place, Any]]) -> SourceRows:
-        """Return other rows that were made of these, see `of_rows`."""
+        """Return a copy with other rows, see `of_rows`."""
         usable = SourceRows.of_rows(placed)
         return replace(self, columns=usable.columns, places=usable.places)
 
@@ -204,19 +204,19 @@ class SourceRows:
 
     @property
     def rejected(self) -> list[Place]:
-        """Return the places of the rows that are kept out."""
+        """Return the places of the rejected rows."""
         return [place for place in self.places if place.reason]
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is no row but those that are kept out."""
+        """Return whether all rows are rejected."""
         return all(place.reason for place in self.places)
 
 
 def check_unique(names: list[str], where: str) -> None:
-    """Raise a RolloutsError where two columns have one name."""
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
+    """Raise a RolloutsError if two columns have the same name."""
+    duplicates = sorted(name for name, count in Counter(names).items() if count > 1)
+    if duplicates:
         raise RolloutsError(
-            f"{where} has two columns of one name: {twice}; rename one of each"
+            f"{where} has two columns of one name: {duplicates}; rename one of each"
         )

@@ -1,8 +1,8 @@
-"""A log too large for memory, in parts of whole groups.
+"""Cut a log that is too large for memory into parts of whole groups.
 
-Where the siblings of a group stand together, a part is a stretch of the log. It ends
-where a group does: a few rows are read there, and nothing else. Where they do not, the
-rows are first put into buckets on the disk, those of a group into one.
+If siblings are contiguous, a part is a contiguous piece of the log that ends with a
+group, and only a few rows are read to find its end. If groups are scattered, the rows
+are first written to buckets on the disk, each group into one bucket.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import Place, SourceRows
 
 HEAD_BYTES = 2_000_000
-"""Bytes of a log whose rows say what its columns are. Our choice."""
+"""Bytes of a log whose rows decide the layout. Our choice."""
 
 ROWS_OF_OTHERS = 4
-"""Rows of each further file that help to decide it. Our choice."""
+"""Rows of each further file that help to decide the layout. Our choice."""
 
 FIRST_WINDOW = 16
-"""Rows in which the end of a group is looked for first. Our choice."""
+"""Rows that are first searched for the end of a group. Our choice."""
 
 Part = tuple[LogPiece, ...]
 
 
 class ScatteredGroups(Exception):
-    """Groups have rows far from one another, so that a log is not cut between them."""
+    """Rows of a group are far apart, so the log cannot be cut between groups."""
 
 
 @dataclass(frozen=True)
 class LargeLog:
     """A log that is read part by part.
 
-    `first` are rows that decided on the `layout` of the reading: the first ones, and
-    some of each file. A part has about `part_bytes`, a group at most `most_bytes`.
+    `first` are the rows that decided the layout: the first rows, and some of each file.
+    A part has about `part_bytes`, a group at most `most_bytes`.
     """
 
     reading: Reading
@@ -68,26 +68,26 @@ class LargeLog:
 
     @property
     def size(self) -> float:
-        """Return the bytes of the log."""
+        """Return the size of the log in bytes."""
         return sum(file.bytes for file in self.files)
 
     @property
     def looks_back(self) -> bool:
-        """Return whether parts end where steps do, each held to the step before."""
+        """Return whether parts end with steps, each compared with the previous step."""
         layout = self.reading.layout
         return layout is not None and layout.form.looks_back
 
 
 def load_part(reading: Reading, part: Sequence[LogPiece]) -> LoadedRows:
-    """Read the rows of a part, without those that they are only compared with."""
+    """Read the rows of a part, without pieces that are `only_compared`."""
     loaded = reading.load([read_piece(piece, reading.columns) for piece in part])
     if not any(piece.only_compared for piece in part):
         return loaded
-    is_own = [place.line > 0 for place in loaded.places]
-    places = list(compress(loaded.places, is_own))
+    is_in_part = [place.line > 0 for place in loaded.places]
+    places = list(compress(loaded.places, is_in_part))
     rollouts = replace(
         loaded.rollouts,
-        table=loaded.rollouts.table[is_own].reset_index(drop=True),
+        table=loaded.rollouts.table[is_in_part].reset_index(drop=True),
         rejected=tuple(place for place in loaded.rollouts.rejected if place.line > 0),
     )
     return replace(loaded, rollouts=rollouts, places=places)
@@ -96,30 +96,30 @@ def load_part(reading: Reading, part: Sequence[LogPiece]) -> LoadedRows:
 def open_large(
     source: Any, *, part_bytes: int, most_bytes: int, **options: Any
 ) -> LargeLog | None:
-    """Open a log that has more than one part; None where it is read at once.
+    """Open a log of more than one part, or return None for a smaller one.
 
     Args:
-        source: what `load_rollouts` takes.
-        part_bytes: bytes of the source that a part has, about.
-        most_bytes: bytes that a group may have.
-        **options: those of `load_rollouts`.
+        source: A source of `load_rollouts`.
+        part_bytes: Approximate bytes of a part.
+        most_bytes: Most bytes of a group.
+        **options: Options of `load_rollouts`.
 
     Raises:
-        RolloutsError: as `load_rollouts`, of the first rows and those of each file.
+        RolloutsError: See `load_rollouts`; only the first rows of files are read.
     """
     if not isinstance(source, str | Path):
         return None
     pieces, notes = list_pieces(source)
     if not all(piece.path.is_file() for piece in pieces):
-        return None  # which load_rollouts says
-    described = list(map(LargeFile.of, pieces))
-    if sum(file.bytes for file in described) <= part_bytes:
+        return None  # load_rollouts reports a missing file
+    all_files = list(map(LargeFile.of, pieces))
+    if sum(file.bytes for file in all_files) <= part_bytes:
         return None
     reading = Reading.of(source, **options)
     files = []
     heads = []
     bytes_left: float = min(HEAD_BYTES, part_bytes)
-    for file in described:
+    for file in all_files:
         stop = file.row_places(0, ROWS_OF_OTHERS)[-1]
         if bytes_left > 0:
             stop = max(stop, file.row_end(0, bytes_left))
@@ -144,11 +144,11 @@ def open_large(
 
 
 def cut_parts(log: LargeLog) -> Iterator[Part]:
-    """Yield the parts of a log: each ends where a group does.
+    """Yield the parts of a log, each of which ends with a group.
 
     Raises:
-        RolloutsError: a group has more than `most_bytes`.
-        ScatteredGroups: so many bytes have no place between two groups.
+        RolloutsError: A group has more than `most_bytes`.
+        ScatteredGroups: No group ends within `most_bytes`.
     """
     part: list[LogPiece] = []
     room = float(log.part_bytes)
@@ -178,7 +178,7 @@ def cut_parts(log: LargeLog) -> Iterator[Part]:
 def _last_row(
     file: LargeFile, start: int, stop: int, part: Sequence[LogPiece]
 ) -> LogPiece:
-    """Return the row before a place: of this file, or of the last piece before it."""
+    """Return the row before a position, of this file or of the last piece."""
     if stop > start or not part:
         return file.stretch(file.row_before(stop), stop, -1)
     last = part[-1]
@@ -189,7 +189,7 @@ def _last_row(
 
 
 def _steps_before(log: LargeLog, part: Sequence[LogPiece]) -> LogPiece:
-    """Return the end of a part, with at least its last step, to be compared with."""
+    """Return the end of a part with at least its last step, as `only_compared`."""
     last = part[-1]
     file = LargeFile.of(last)
     start = last.start
@@ -210,16 +210,19 @@ def _steps_before(log: LargeLog, part: Sequence[LogPiece]) -> LogPiece:
 
 
 def _group_end(log: LargeLog, file: LargeFile, place: int, before: LogPiece) -> int:
-    """Return the first place from one on at which a group ends, or the file's end."""
+    """Return the first position from `place` on at which a group ends.
+
+    `before` is the row before `place`. The end of the file counts as an end.
+    """
     rows = FIRST_WINDOW
     while True:
         places = file.row_places(place, rows)
         window = file.stretch(place, places[-1])
         loaded = load_part(log.reading, [before, window])
         order = np.zeros(len(loaded.places), dtype=np.intp)  # 0 is the row before
-        for row, at in enumerate(loaded.places):
-            if at.file == file.piece.name:
-                order[row] = at.line if file.can_be_cut else 1
+        for row, row_place in enumerate(loaded.places):
+            if row_place.file == file.piece.name:
+                order[row] = row_place.line if file.can_be_cut else 1
         groups = loaded.rollouts.groups
         if log.looks_back:
             groups = loaded.rollouts.codes(["step"])
@@ -242,7 +245,7 @@ def _check_groups(
     groups: NDArray[np.intp],
     row_bytes: NDArray[Any],
 ) -> None:
-    """Raise a RolloutsError where one of these groups has more than `most_bytes`."""
+    """Raise a RolloutsError if a group has more than `most_bytes`."""
     sizes = np.bincount(groups, weights=row_bytes)
     largest = sizes.argmax()
     if sizes[largest] <= log.most_bytes:
@@ -259,7 +262,7 @@ def _check_groups(
 
 
 def _first_end(order: NDArray[np.intp], groups: NDArray[np.intp]) -> int | None:
-    """Return the first place in an order before which all groups end, or None.
+    """Return the first position in an order before which all groups end, or None.
 
     >>> _first_end(np.array([0, 1, 2, 3]), np.array([5, 5, 6, 6]))
     2
@@ -275,14 +278,14 @@ def _first_end(order: NDArray[np.intp], groups: NDArray[np.intp]) -> int | None:
 
 
 def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
-    """Put the rows of a log into buckets in a folder, whole groups into each.
+    """Write the rows of a log to buckets in a folder, each group into one bucket.
 
     Returns:
         A part for each bucket.
 
     Raises:
-        RolloutsError: a group has more than `most_bytes`.
-        OSError: the disk is full.
+        RolloutsError: A group has more than `most_bytes`.
+        OSError: The disk is full.
     """
     count = math.ceil(log.size / log.part_bytes)
     paths = [folder / f"{number:06}{BUCKET}" for number in range(count)]
@@ -294,10 +297,10 @@ def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
             bucket_of.setdefault(place, int(hashes[group]) % count)
         buckets = [bucket_of.get(place, place.line % count) for place in rows.places]
         for number in sorted(set(buckets)):
-            some = rows.keep([at == number for at in buckets])
+            bucket_rows = rows.keep([bucket == number for bucket in buckets])
             try:
-                add_to_bucket(paths[number], some)
-            except OSError as error:  # which names no file
+                add_to_bucket(paths[number], bucket_rows)
+            except OSError as error:  # it names no file
                 error.filename = str(paths[number])
                 raise
     parts: list[Part] = []
@@ -312,7 +315,7 @@ def write_buckets(log: LargeLog, folder: Path) -> list[Part]:
 
 
 def _check_bucket(log: LargeLog, bucket: LogPiece) -> None:
-    """Raise a RolloutsError where one group of a bucket is too large."""
+    """Raise a RolloutsError if a group of a bucket is too large."""
     rows = read_piece(bucket, log.reading.columns)
     cells = zip(*rows.columns.values(), strict=True)
     sizes = {}
@@ -324,7 +327,7 @@ def _check_bucket(log: LargeLog, bucket: LogPiece) -> None:
 
 
 def _blocks(log: LargeLog) -> Iterator[SourceRows]:
-    """Yield the rows of a log, cut wherever a row ends."""
+    """Yield the rows of a log in blocks, regardless of groups."""
     for file in log.files:
         if file.has_blocks:
             yield from read_blocks(file.piece, log.reading.columns)

@@ -191,7 +191,9 @@ def _find_order_parts(
     parts: dict[str, str] = {}
     outcomes = evaluate_cases(reward, cases, timeout)
     for case, row in numbered(cases):
-        for name in names if case.below is not None else ():
+        if case.below is None:
+            continue
+        for name in names:
             if Expectation(case, name, row, below=row + 1).is_met(outcomes):
                 parts.setdefault(case.name, name)
     return parts

@@ -30,28 +30,14 @@ from rewardkit.rollouts.files import BUCKET, piece_bytes
 from rewardkit.rollouts.load import Reading
 from rewardkit.rollouts.paths import SAVED_SCORES
 from rewardkit.rollouts.table import Rollouts, join_summaries
-from rewardkit.rollouts.whole_groups import (
-    LargeLog,
-    Part,
-    load_part,
-)
+from rewardkit.rollouts.whole_groups import LargeLog, Part, load_part
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.parted import FIGURES, SAMPLED_SHARES, PartFigures
 from rewardkit.scoring.prints import Printed
 from rewardkit.scoring.scored import score_rollouts
-from rewardkit.scoring.scores import (
-    UNFINISHED,
-    parts_in,
-    versions,
-    write_record,
-)
+from rewardkit.scoring.scores import UNFINISHED, parts_in, versions, write_record
 from rewardkit.scoring.shards import Settings
-from rewardkit.scoring.stored import (
-    FirstRows,
-    join_tables,
-    read_stored,
-    write_table,
-)
+from rewardkit.scoring.stored import FirstRows, join_tables, read_stored, write_table
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import (
-    AbstractContextManager,
-    chdir,
-    contextmanager,
-    nullcontext,
-)
+from contextlib import AbstractContextManager, chdir, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final

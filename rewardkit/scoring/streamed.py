@@ -36,12 +36,7 @@ from rewardkit.rollouts.whole_groups import (
     write_buckets,
 )
 from rewardkit.scoring.calls import prepare
-from rewardkit.scoring.part_engines import (
-    SEEN_MARK,
-    PartEngine,
-    parts_on,
-    write_parts,
-)
+from rewardkit.scoring.part_engines import SEEN_MARK, PartEngine, parts_on, write_parts
 from rewardkit.scoring.part_job import (
     PartJob,
     WrittenPart,

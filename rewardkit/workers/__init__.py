@@ -1,1 +1,1 @@
-"""Processes whose calls can be killed."""
+"""Worker processes whose calls can be killed."""

@@ -1,15 +1,15 @@
-"""Calls that can be ended: worker processes that are killed when late, and replaced.
+"""Make calls in worker processes that are killed when they are late, and replaced.
 
-Works from any thread, under a running event loop and in a notebook: workers are fresh
-interpreters, not forks, and do not import the caller's main module. Functions are sent
-by cloudpickle, arguments and results by pickle.
+It works from any thread, under a running event loop and in a notebook: workers are
+fresh interpreters, not forks, and do not import the caller's main module. Functions are
+sent with cloudpickle, arguments and results with pickle.
 
-Why it is our own, measured on two cores with Python 3.11: 5,000
-calls of 50 microseconds take two workers 0.50 s, pebble 5.2 0.93 s, loky 3.7 1.56 s;
-one call 0.09 ms, pebble 0.19 ms. A hang in C code under a deadline of 1 s is over after
-1.1 s, with pebble after 1.4 s. Where one of 20 calls exits its process, that call is
-lost, with loky the 14 behind it too. pebble starts no worker where a script has no
-``if __name__ == "__main__"``, as most scripts that score a reward.
+Why not pebble 5.2 or loky 3.7, measured on two cores with Python 3.11: 5,000 calls of
+50 microseconds take two workers 0.50 s, pebble 0.93 s, loky 1.56 s; one call takes 0.09
+ms, with pebble 0.19 ms. A hang in C code under a deadline of 1 s ends after 1.1 s, with
+pebble after 1.4 s. If one of 20 calls exits its process, only that call is lost; loky
+also loses the 14 after it. pebble needs ``if __name__ == "__main__"``, which most
+scripts that score a reward lack.
 """
 
 from __future__ import annotations
@@ -43,31 +43,31 @@ from rewardkit.workers.worker import (
     write_frame,
 )
 
-OWN = "rewardkit"
-"""The package whose modules a worker has anyway."""
+OUR_PACKAGE = "rewardkit"
+"""The package that every worker can import."""
 
 MODULE_SOURCE = "__rewardkit_source__"
-"""Where a module that was run from a file, and cannot be imported, holds its source."""
+"""Attribute of a module that was run from a file and cannot be imported: its source."""
 
 NAMESAKES = "__rewardkit_namesakes__"
-"""Where such a module holds its helpers of names that others have in `sys.modules`."""
+"""Attribute of such a module: its imports whose names others have in `sys.modules`."""
 
 START_SECONDS = 60.0
 """Seconds for a worker to start, or to import a module. Our choice: far above usual."""
 
 STARTS = 3
-"""Failed starts in a row of each worker, after which a pass ends. Our choice."""
+"""Failed starts in a row per worker after which a pass fails. Our choice."""
 
 CHUNK = 32
-"""Calls that a worker is sent at a time. Our choice: answers come one by one anyway."""
+"""Calls sent to a worker at a time. Our choice: answers still come one by one."""
 
 
 class DeadlinePassed(TimeoutError):
-    """A call took longer than it may, and its process was killed."""
+    """A call took too long, and its process was killed."""
 
 
 class WorkerEnded(RuntimeError):
-    """A call ended the process it ran in; `ending` is its exit status or signal."""
+    """A call ended its process; `ending` is the exit status or signal."""
 
     def __init__(self, message: str, ending: str = "") -> None:
         super().__init__(message)
@@ -75,23 +75,23 @@ class WorkerEnded(RuntimeError):
 
 
 class CannotSend(TypeError):
-    """A function, an argument or what came back cannot be sent to another process."""
+    """A function, an argument or a result cannot be sent to another process."""
 
 
 @dataclass(frozen=True)
 class Lost:
-    """Stands for the value of a call that raised or did not come back."""
+    """The value of a call that raised an error or was lost."""
 
     error: Exception
 
 
 def pickled(value: Any, label: str = "it") -> bytes:
-    """Pack a value to be sent; CannotSend: it cannot be."""
+    """Pickle a value; CannotSend: it cannot be pickled. `label` names it then."""
     try:
         if isinstance(value, tuple) and PLAIN_TYPES.issuperset(map(type, value)):
             return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         return cast(bytes, cloudpickle.dumps(value))
-    except Exception as error:  # whatever an object raises when it is pickled
+    except Exception as error:  # an object may raise any error when it is pickled
         raise CannotSend(f"{label} cannot be pickled: {error}") from error
 
 
@@ -100,7 +100,7 @@ PLAIN_TYPES = {str, int, float, bool, type(None)}
 
 @contextmanager
 def by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
-    """Let cloudpickle send what these modules define whole, not a name to import."""
+    """Let cloudpickle send the definitions of these modules by value."""
     registered = cloudpickle.list_registry_pickle_by_value()
     added = [module for module in modules if module.__name__ not in registered]
     for module in added:
@@ -113,9 +113,9 @@ def by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
 
 
 def is_importable(module: ModuleType) -> bool:
-    """Return whether an import in a process with this one's paths finds a module.
+    """Return whether a process with the same `sys.path` would import this very module.
 
-    A file of its name in another folder is another module.
+    A file of the same name in another folder is another module.
     """
     top = module.__name__.partition(".")[0]
     spec = PathFinder.find_spec(top)
@@ -128,7 +128,7 @@ def is_importable(module: ModuleType) -> bool:
 
 
 def namesakes() -> dict[str, list[ModuleType]]:
-    """Return the modules that reward files imported though others have their names."""
+    """Return the modules of reward files that share their names with others."""
     modules: dict[str, list[ModuleType]] = {}
     for file_module in list(sys.modules.values()):
         names = getattr(file_module, "__dict__", {})
@@ -141,25 +141,32 @@ def pack_function(
     function: Callable[..., Any],
     is_there: Callable[[ModuleType], bool] = is_importable,
 ) -> tuple[bytes, list[tuple[str, str, bytes]]]:
-    """Pack a function, with name, path and source of modules that were run from files.
+    """Pickle a function, with the modules that another process cannot import.
 
-    Before them, without name and source, stand the folders that it imports the user's
-    modules from; the first of `sys.path` comes last, to be put before the others.
-    What is from a module that is not there, where it is sent, goes along whole; so does
-    what is from one of several modules of a name.
+    Definitions are pickled by value if their module is not `is_there`, or if several
+    modules have its name.
+
+    Args:
+        function: The function.
+        is_there: Whether the receiving process can import a module.
+
+    Returns:
+        The pickle, and a list of (name, path, source) of modules that were run from
+        files. Entries without name and source come first: folders to import the user's
+        modules from, in reverse order of `sys.path`.
 
     Raises:
-        CannotSend: it cannot be pickled.
+        CannotSend: The function cannot be pickled.
     """
     files: dict[str, tuple[str, str, bytes]] = {}
     roots: set[str] = set()
-    hidden: dict[str, ModuleType] = {}
+    by_value_modules: dict[str, ModuleType] = {}
     shared_names = namesakes()
     while True:
-        before = len(hidden)
+        count = len(by_value_modules)
         files.clear()
         roots.clear()
-        with by_value([*hidden.values()]):
+        with by_value([*by_value_modules.values()]):
             content = pickled(function)
         for name, module in list(sys.modules.items()):
             if not _is_named(name, content) or not getattr(module, "__file__", None):
@@ -168,19 +175,19 @@ def pack_function(
             if MODULE_SOURCE in vars(module):
                 files[name] = name, file, vars(module)[MODULE_SOURCE]
             elif name in shared_names or not is_there(module):
-                hidden[name] = module
-            elif not is_installed(file) and name.partition(".")[0] != OWN:
+                by_value_modules[name] = module
+            elif not is_installed(file) and name.partition(".")[0] != OUR_PACKAGE:
                 roots.add(import_folders(file)[-1])
-        if len(hidden) == before:  # what goes along whole may name others
+        if len(by_value_modules) == count:  # else their content may name others
             break
     path = [os.path.abspath(folder) for folder in sys.path]
-    known = sorted(roots.intersection(path), key=path.index, reverse=True)
-    folders = [*sorted(roots.difference(path)), *known]
+    folders = sorted(roots.difference(path))
+    folders += sorted(roots.intersection(path), key=path.index, reverse=True)
     return content, [*(("", folder, b"") for folder in folders), *files.values()]
 
 
 def _is_named(module: str, content: bytes) -> bool:
-    """Return whether a pickle holds a text that is the name of a module."""
+    """Return whether a pickle contains the name of a module as a text."""
     name = module.encode()
     if len(name) > 255:
         return False
@@ -189,21 +196,20 @@ def _is_named(module: str, content: bytes) -> bool:
 
 @dataclass(eq=False)
 class _Process:
-    """A worker and what it is doing."""
+    """A worker process and its state."""
 
     popen: subprocess.Popen[bytes]
     inbox: queue.SimpleQueue[tuple[_Process, tuple[Any, ...] | None]]
-    functions: set[int] = field(default_factory=set)  # keys of those it was sent
-    # calls it was sent and has not answered, in order
-    pending: deque[int] = field(default_factory=deque)
-    since: float = 0.0  # when it last gave a sign of life
+    functions: set[int] = field(default_factory=set)  # keys of the functions it has
+    pending: deque[int] = field(default_factory=deque)  # calls without an answer
+    since: float = 0.0  # time of its last answer or request
     starting: bool = True
 
     def forward_answers(self) -> None:
         """Put every answer into the inbox, and ``None`` when the process has ended.
 
-        The stream is closed here and nowhere else: its number could be another worker's
-        already.
+        The stream is closed only here, as its descriptor could be reused by another
+        worker.
         """
         with cast(Any, self.popen.stdout) as stream, suppress(OSError):
             for frame in read_frames(stream):
@@ -211,31 +217,38 @@ class _Process:
         self.inbox.put((self, None))
 
     def send(self, request: Any) -> None:
-        with suppress(OSError):  # it has ended, which its reader says
+        with suppress(OSError):  # if it has ended, its reader reports that
             write_frame(cast(Any, self.popen.stdin), request)
 
     def end(self) -> None:
-        """Kill it with the processes that it started; it may have ended already."""
-        # until it is waited for, its number is not given to another
+        """Kill the process with its children; it may have ended already."""
+        # its id is not reused before `wait`
         if self.popen.returncode is None:
             try:
                 os.killpg(self.popen.pid, signal.SIGKILL)
             except (AttributeError, OSError):
                 self.popen.kill()
         self.popen.wait()
-        with suppress(OSError):  # what was not sent any more
+        with suppress(OSError):  # a request may not have been flushed
             cast(Any, self.popen.stdin).close()
 
 
 class Workers:
     """Processes that make calls of at most `seconds` each.
 
-    They start with the first call, are kept for the next ones, and end with `close`,
-    the ``with`` block or this process. `cpu_seconds` bounds the processor time of a
-    call, so that what comes out does not depend on the load of the machine; `seconds`
-    is then the backstop. What a call has started ends with its worker, but for a
-    process in a session of its own. One thread at a time has the workers; a fork of
-    this process starts its own. ValueError: `seconds` is not above 0.
+    They start with the first call, are kept for later ones, and end with `close`, the
+    ``with`` block or this process. A call's child processes end with its worker, except
+    those in a session of their own. One thread at a time can use the workers. A fork of
+    this process starts its own.
+
+    Args:
+        seconds: Most seconds of a call.
+        cpu_seconds: Most processor seconds of a call, so that results do not depend on
+            the load of the machine; `seconds` is then the backstop.
+        count: Most processes.
+
+    Raises:
+        ValueError: `seconds` is not above 0.
     """
 
     def __init__(
@@ -250,7 +263,7 @@ class Workers:
         self._lock = threading.Lock()
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._processes: list[_Process] = []
-        # by their ids, with their packed form
+        # id -> function and its packed form
         self._functions: dict[int, tuple[Callable[..., Any], Any]] = {}
         self._extra, self._failed_starts = 0.0, 0
         self._pid = os.getpid()
@@ -276,10 +289,18 @@ class Workers:
     ) -> Iterator[tuple[int, Any]]:
         """Yield the place of each call and its value, or `Lost`, in the order they end.
 
-        A worker is sent up to `chunk` calls at a time, and each may take `extra`
-        seconds more. A value that cannot be sent back is lost as CannotSend.
-        CannotSend: the function cannot be pickled, or not be loaded there. WorkerEnded:
-        a worker does not start, or one after the other ends meanwhile (`STARTS`).
+        A value that cannot be sent back is `Lost` with CannotSend.
+
+        Args:
+            function: The function.
+            calls: The arguments of each call.
+            chunk: Most calls sent to a worker at a time.
+            extra: Seconds added to the limit of each call.
+
+        Raises:
+            CannotSend: The function cannot be pickled, or not be loaded in a worker.
+            WorkerEnded: A worker does not start, or workers end during their start
+                (`STARTS`).
         """
         if self._pid != os.getpid():
             self._forget()
@@ -289,7 +310,7 @@ class Workers:
                 if id(function) not in self._functions:
                     self._functions[id(function)] = function, pack_function(function)
                 yield from self._run(id(function), calls, chunk)
-            # the caller has left, or was interrupted: nothing half-done stays behind
+            # the caller stopped or was interrupted: discard unfinished calls
             except BaseException:
                 self.close()
                 raise
@@ -312,7 +333,7 @@ class Workers:
                 yield from self._late(waiting)
                 continue
             if process not in self._processes:
-                continue  # the last words of one that was ended
+                continue  # the last answer of a process that was ended
             process.since = time.monotonic()
             if answer is None:
                 yield from self._lose(process, None, waiting)
@@ -329,7 +350,7 @@ class Workers:
     def _employ(
         self, key: int, waiting: deque[int], calls: Sequence[Sequence[Any]], chunk: int
     ) -> Iterator[tuple[int, Lost]]:
-        """Give every idle worker something to do, and start those that are missing."""
+        """Start missing workers and give calls to idle ones; yield unsendable calls."""
         busy = sum(bool(process.pending) for process in self._processes)
         wanted = busy + math.ceil(len(waiting) / chunk)
         while len(self._processes) < min(self.count, wanted):
@@ -358,16 +379,16 @@ class Workers:
     def _cpu(self) -> float:
         """Processor seconds after which the kernel ends a call.
 
-        Without `cpu_seconds` a bound that only a worker reaches that nobody waits for.
+        Without `cpu_seconds` only an abandoned worker can reach the bound.
         """
         return self.cpu_seconds or (2 * self.seconds + 1) * (os.cpu_count() or 1)
 
     def _limit(self, process: _Process) -> float:
-        """Seconds that a worker may go without a sign of life."""
+        """Most seconds of a worker without an answer."""
         return START_SECONDS if process.starting else self.seconds + self._extra
 
     def _late(self, waiting: deque[int]) -> Iterator[tuple[int, Lost]]:
-        time.sleep(0.01)  # lets the readers in, where another thread has kept them out
+        time.sleep(0.01)  # let readers run that another thread has blocked
         now = time.monotonic()
         for process in list(self._processes) if self._inbox.empty() else []:
             if process.pending and now - process.since > self._limit(process):
@@ -381,9 +402,10 @@ class Workers:
     def _lose(
         self, process: _Process, error: Exception | None, waiting: deque[int]
     ) -> Iterator[tuple[int, Lost]]:
-        """End a worker that is late or gone; its first call is lost, unless it started.
+        """End a worker that is late (`error`) or has ended.
 
-        The others go back.
+        Its first pending call is lost, unless the worker was starting. Other calls
+        return to `waiting`.
         """
         self._processes.remove(process)
         process.end()
@@ -408,7 +430,7 @@ class Workers:
 
 
 def _no_start(how: str) -> str:
-    """Say why no worker starts, and what to do."""
+    """Say why no worker starts and what to do."""
     if how == "signal SIGKILL":
         return (
             f"worker processes are killed while they start ({how}; out of memory?); "
@@ -421,12 +443,12 @@ def _no_start(how: str) -> str:
 
 
 def unpack_answer(kind: str, packed: bytes) -> Any:
-    """Return what a call returned, or `Lost`; see `worker.answer_call`."""
+    """Return the value of a call, or `Lost`; see `worker.answer_call`."""
     try:
         value = pickle.loads(packed)
     except KeyboardInterrupt:
         raise
-    # a class that is only known over there, or what an object does instead
+    # such as a class that only the worker has; unpickling may run any code
     except BaseException as error:
         return Lost(CannotSend(f"{type(error).__name__}: {error}"))
     if kind == "returned":
@@ -435,7 +457,7 @@ def unpack_answer(kind: str, packed: bytes) -> Any:
 
 
 def _end(processes: list[_Process], owner: int) -> None:
-    """End processes, but those of the process that this one is a fork of."""
+    """End processes unless this process is a fork of their owner."""
     while owner == os.getpid() and processes:
         processes.pop().end()
 
@@ -445,7 +467,7 @@ def _start(inbox: queue.SimpleQueue[Any]) -> _Process:
         [sys.executable, "-P", str(Path(worker.__file__))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        # an interrupt from the keyboard is this process's to handle
+        # only this process should receive an interrupt from the keyboard
         start_new_session=True,
     )
     process = _Process(popen, inbox, since=time.monotonic())

@@ -1,11 +1,11 @@
-"""The other side of `pool`: a process that makes the calls it is sent, in turn.
+"""The worker process of `pool`: it makes the calls that it receives, in turn.
 
-Run as a script by path, so that a worker starts without importing rewardkit; only the
-standard library here. Frames in both directions are a length and a pickle. To the
-worker: first its ``sys.path``, then ``("load", key, function, modules, path)`` and
-``("run", key, [(index, arguments)], cpu_seconds)``. From it: ``("loaded",)`` or
-``("refused", why)``, and for each call ``(kind, index, value)``: "returned", "raised",
-or "unsendable" with the reason.
+It is run as a script by its path and uses only the standard library, so that a worker
+starts without importing rewardkit. A frame is a length and a pickle. The worker
+receives its ``sys.path``, then ``("load", key, function, modules, path)`` and ``("run",
+key, [(index, arguments)], cpu_seconds)``. It sends ``("loaded",)`` or ``("refused",
+reason)``, and for each call ``(kind, index, value)``, where `kind` is "returned",
+"raised", or "unsendable" with the reason as value.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from types import ModuleType
 from typing import Any, BinaryIO
 
 PACKAGE = "reward_folder_"
-"""Start of the name of a package that is made for the relative imports of a file."""
+"""Prefix of the name of a package created for the relative imports of a file."""
 START_ERROR = "__rewardkit_error__"
-"""The name under which such a package holds the error of its ``__init__.py``."""
+"""Attribute of such a package: the error of its ``__init__.py``."""
 INSTALLED = {"site-packages", "dist-packages"}
-"""Folders of what is installed, and no source of the user's."""
+"""Names of folders of installed packages."""
 FRAME_LENGTH = struct.Struct("!Q")
 
 
 def write_frame(stream: BinaryIO, frame: Any) -> None:
-    """Write one frame and send it off."""
+    """Write one frame and flush it."""
     content = pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
     stream.write(FRAME_LENGTH.pack(len(content)) + content)
     stream.flush()
 
 
 def read_frames(stream: BinaryIO) -> Iterator[Any]:
-    """Yield frames as they come, until the other side has gone."""
+    """Yield frames as they arrive, until the stream ends."""
     while True:
         header = stream.read(FRAME_LENGTH.size)
         if len(header) < FRAME_LENGTH.size:
@@ -53,19 +53,19 @@ def read_frames(stream: BinaryIO) -> Iterator[Any]:
 
 
 def serve(requests: Iterable[Any], answers: BinaryIO) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until they end."""
     functions: dict[int, Callable[..., Any]] = {}
-    for kind, key, *rest in requests:
+    for kind, key, *parameters in requests:
         if kind == "load":
             try:
-                functions[key] = load_function(*rest)
-            # whatever the user's module raises while it is imported
+                functions[key] = load_function(*parameters)
+            # importing the user's module may raise any error
             except BaseException as error:
                 write_frame(answers, ("refused", f"{type(error).__name__}: {error}"))
             else:
                 write_frame(answers, ("loaded",))
         elif key in functions:
-            calls, cpu_seconds = rest
+            calls, cpu_seconds = parameters
             for index, arguments in calls:
                 _cpu_timer(cpu_seconds)
                 kind, value = answer_call(functions[key], arguments)
@@ -80,55 +80,55 @@ def load_function(
 ) -> Callable[..., Any]:
     """Return a function that `pool.pack_function` packed.
 
-    What it imports is looked for on the `path` of the other side, if that is of this
-    machine. Its calls look into the folders of files that were run here before that.
+    Imports are resolved on `path`, the sender's `sys.path`, if both are on one machine.
+    Later calls also search the folders of the files that were run here, and first.
     """
-    before = [*sys.path]
-    front: list[str] = []
-    # what a module prints was seen on the other side, where it ran first
+    own_path = [*sys.path]
+    file_folders: list[str] = []
+    # the sender has already shown what modules print
     with (
-        open(os.devnull, "w") as nowhere,
-        redirect_stdout(nowhere),
-        redirect_stderr(nowhere),
+        open(os.devnull, "w") as null,
+        redirect_stdout(null),
+        redirect_stderr(null),
     ):
         try:
-            sys.path[:] = path or before
+            sys.path[:] = path or own_path
             for module in modules:
-                front[:0] = _make_module(*module)
+                file_folders[:0] = _make_module(*module)
             sys.path[:] = path or sys.path
             function: Callable[..., Any] = pickle.loads(content)
         finally:
-            sys.path[:] = dict.fromkeys([*front, *before, *sys.path])
-        for handler in handlers_on(nowhere):
+            sys.path[:] = dict.fromkeys([*file_folders, *own_path, *sys.path])
+        for handler in handlers_on(null):
             handler.setStream(sys.__stderr__)
     return function
 
 
 def handlers_on(*streams: Any) -> Iterator[Any]:
     """Yield the handlers of all loggers that write to one of these streams."""
-    logging = sys.modules.get("logging")  # whose import would take time
+    logging = sys.modules.get("logging")  # slow to import
     if logging is not None:
         root = logging.root
         for logger in (root, *root.manager.loggerDict.values()):
             for handler in getattr(logger, "handlers", ()):  # a placeholder has none
                 is_stream = isinstance(handler, logging.StreamHandler)
-                # some look up stderr each time, and have no stream to be set
+                # some handlers look up stderr each time and have no stream
                 if is_stream and vars(handler).get("stream") in streams:
                     yield handler
 
 
 def answer_call(function: Callable[..., Any], arguments: bytes) -> tuple[str, bytes]:
-    """Return what a call returned or raised, or why that cannot be sent."""
+    """Make a call; return its kind and its pickled value, see the module."""
     try:
         kind, value = "returned", function(*pickle.loads(arguments))
-    # all else ends the process, which is what it means
+    # SystemExit ends the process, as the user's code asks
     except (Exception, KeyboardInterrupt) as error:
         kind, value = "raised", error
     try:
         return kind, pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     except Exception:
         try:
-            import cloudpickle  # can send what is of a class that was itself sent here
+            import cloudpickle  # can pickle objects of classes that were sent here
 
             return kind, cloudpickle.dumps(value)
         except Exception as error:
@@ -139,15 +139,18 @@ def answer_call(function: Callable[..., Any], arguments: bytes) -> tuple[str, by
 
 
 def _cpu_timer(seconds: float) -> None:
-    """Let the kernel end this process after seconds of work; 0 takes it back."""
+    """Let the kernel end this process after seconds of work; 0 cancels that."""
     if hasattr(signal, "setitimer"):  # not on Windows
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _make_module(name: str, path: str, source: bytes) -> list[str]:
-    """Run the source of a reward file under the name it has on the other side, once.
+    """Run the source of a reward file once, as a module of the sender's name.
 
-    Without a name it is a folder to import from. Return the folders of the file.
+    Without a name, add the path to `sys.path` as a folder to import from.
+
+    Returns:
+        The folders that the file imports from.
     """
     if not name:
         forget_others(path)
@@ -163,7 +166,7 @@ def _make_module(name: str, path: str, source: bytes) -> list[str]:
     sys.modules[name] = module
     forget_others(os.path.dirname(path))
     sys.path[:0] = folders
-    # their bytecode would take two edits within one second for one
+    # bytecode files do not distinguish two edits within one second
     sys.dont_write_bytecode = True
     try:
         exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
@@ -174,11 +177,13 @@ def _make_module(name: str, path: str, source: bytes) -> list[str]:
 
 
 def forget_others(folder: str) -> dict[str, ModuleType]:
-    """Forget modules of other folders that have the names of files in this one.
+    """Remove modules of other folders whose names are those of files in this folder.
 
-    So that a file imports its own neighbours, and not what the working folder or
-    another reward has of their names. What Python or pip installed stays. Return what
-    was forgotten, by name.
+    A file then imports its neighbours, not modules of the working folder or of another
+    reward with their names. Installed modules stay.
+
+    Returns:
+        The modules removed from `sys.modules`, by name.
     """
     others: dict[str, ModuleType] = {}
     names = set()
@@ -192,20 +197,21 @@ def forget_others(folder: str) -> dict[str, ModuleType]:
         top = name.partition(".")[0]
         file = getattr(module, "__file__", None)
         if top in names and file and not is_installed(file):
-            beside = os.path.join(os.path.realpath(folder), top)
-            if not os.path.realpath(file).startswith((f"{beside}.", beside + os.sep)):
+            neighbour = os.path.join(os.path.realpath(folder), top)
+            prefixes = (f"{neighbour}.", neighbour + os.sep)
+            if not os.path.realpath(file).startswith(prefixes):
                 others[name] = sys.modules.pop(name)
     return others
 
 
 def is_installed(file: str) -> bool:
-    """Return whether a file is of Python, or of what pip installs."""
+    """Return whether a file belongs to Python or to an installed package."""
     python = os.path.join(os.path.dirname(os.__file__), "")
     return file.startswith(python) or bool(INSTALLED & {*file.split(os.sep)})
 
 
 def import_folders(path: str) -> list[str]:
-    """Return the folders from which a file imports: its own, and its package's."""
+    """Return the folders a file imports from: its own and that of its package."""
     folder = root = os.path.dirname(path)
     while os.path.isfile(os.path.join(root, "__init__.py")):
         root = os.path.dirname(root)
@@ -213,9 +219,10 @@ def import_folders(path: str) -> list[str]:
 
 
 def make_package(path: str, source: bytes) -> str:
-    """Make the package in which a file's relative imports are; "" where it has none.
+    """Create the package for the relative imports of a file; return its name.
 
-    Of a name of its own: another one may be called like the folder.
+    The name is unique, as another package may have the folder's name. "" if the file
+    has no relative imports.
     """
     level = 0
     for node in ast.walk(ast.parse(source)):
@@ -236,28 +243,28 @@ def make_package(path: str, source: bytes) -> str:
 
 
 def _make_one_package(name: str, folder: str) -> None:
-    """Make a package of a folder; a start of it that fails is left out.
+    """Create a package from a folder, even if its ``__init__.py`` fails.
 
-    What a file then imports from it, and what is not there, says so, with its error.
+    The error is stored in the package, for the message of an import that fails.
     """
     package = ModuleType(name)
     package.__package__, package.__path__ = name, [folder]
     sys.modules[name] = package
-    start = os.path.join(folder, "__init__.py")
-    if os.path.isfile(start):
-        package.__file__ = start
+    path = os.path.join(folder, "__init__.py")
+    if os.path.isfile(path):
+        package.__file__ = path
         try:
-            with open(start, "rb") as stream:
-                exec(compile(stream.read(), start, "exec"), package.__dict__)
+            with open(path, "rb") as stream:
+                exec(compile(stream.read(), path, "exec"), package.__dict__)
         except Exception as error:
             vars(package)[START_ERROR] = f"{type(error).__name__}: {error}"
 
 
 def _arriving(stream: BinaryIO) -> Iterator[Any]:
-    """Yield frames as they come, read in a thread of their own.
+    """Yield frames as they arrive, read by a thread.
 
-    When the process that started this one has gone or let go of it, this one ends at
-    once, though a call may be sleeping, and takes along what its calls have started.
+    When the parent process ends or closes the stream, this process ends at once with
+    all children of its calls, even during a call.
     """
     frames: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
@@ -272,22 +279,22 @@ def _arriving(stream: BinaryIO) -> Iterator[Any]:
 
 
 def _end() -> None:
-    """End this process with what its calls have started."""
+    """End this process with all children of its calls."""
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 
 def main() -> None:
-    """Answer requests on standard input; what calls print goes to standard error."""
+    """Answer requests on standard input; send the output of calls to standard error."""
     input_end, output_end = os.dup(0), os.dup(1)
-    # only the end of the process is the end of its answers
+    # only the end of the process may close the answers
     answers = os.fdopen(output_end, "wb", closefd=False)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
     os.dup2(2, 1)
-    os.close(nothing)
-    # a process that a call forks must not hold our end open
+    os.close(null)
+    # a fork in a call must not keep our pipes open
     if hasattr(os, "register_at_fork"):
         first, last = sorted((input_end, output_end))
         os.register_at_fork(after_in_child=lambda: os.closerange(first, last + 1))

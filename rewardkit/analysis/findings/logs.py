@@ -19,7 +19,7 @@ from rewardkit.analysis.totals import weigh_parts
 from rewardkit.findings import Finding, Findings, most, rule
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.recorded import is_recorded
-from rewardkit.rollouts.join import OF_SCORES
+from rewardkit.rollouts.join import SCORE_PREFIXES
 from rewardkit.rollouts.values import column_values
 
 LOG_CODES = ("log_mismatch", "log_not_compared", "unread_keys")
@@ -103,7 +103,7 @@ def find_lacked(table: pd.DataFrame, differs: Mask) -> dict[str, Any]:
         is_missing = table[name].isna().to_numpy()
         is_chance = is_missing.mean() ** differs.sum() > CHANCE_OF_LACKING
         if is_missing[differs].all() and not is_chance:
-            if not str(name).startswith(OF_SCORES):
+            if not str(name).startswith(SCORE_PREFIXES):
                 count = int(is_missing.sum())
                 return {"trait": "lacked", "lacked": str(name), "lacking": count}
     return {}

@@ -1,4 +1,4 @@
-"""The forms of logs that are known, and which of them a source is."""
+"""The known forms of logs, and recognising the form of a log."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, ALL_ALIASES, LOGGED, Columns
 from rewardkit.rollouts.logs.areal import AREAL_DUMP
-from rewardkit.rollouts.logs.evaluations import (
-    EVALUATION_FORMS,
-    INSPECT_LOG,
-    PRIME_RL,
-)
+from rewardkit.rollouts.logs.evaluations import EVALUATION_FORMS, INSPECT_LOG, PRIME_RL
 from rewardkit.rollouts.logs.log import (
     TOTALS,
     Form,
@@ -42,8 +38,7 @@ from rewardkit.rollouts.values import SourceRows
 VERDICT_WORDS = frozenset(
     "0 1 0.0 1.0 true false yes no right wrong correct incorrect".split()
 )
-"""What a column of labels holds that says which completions are good, in lower case."""
-
+"""Values of a column of labels that says which completions are right, in lower case."""
 
 SCORE_OBJECTS = (
     "rewards",
@@ -56,10 +51,10 @@ SCORE_OBJECTS = (
 
 
 def _parse_table(rows: SourceRows) -> ParsedLog:
-    """Read a table in no form of a trainer: a total, and scores by their names."""
+    """Read a table of unknown form: recognise its total and scores by their names."""
     columns = rows.columns
     if any(name.startswith(("score/", "status/")) for name in columns):
-        return ParsedLog(rows)  # a scored table: score() says what to do with it
+        return ParsedLog(rows)  # a scored table, which score() reports
     columns = {**columns, **_unfold_scores(rows)}
     rows = replace(rows, columns=columns)
     weights = {}
@@ -113,14 +108,14 @@ def _parse_table(rows: SourceRows) -> ParsedLog:
 
 
 ROWS_OF_PART = 8
-"""Rows for each column of numbers from which a sum is no chance. Our choice."""
+"""Least rows per column of numbers for recognising a sum. Our choice."""
 
 
 def _total_of_parts(rows: SourceRows, parts: Sequence[str]) -> list[str]:
-    """Return a column that is a weighted sum of these parts, to the last digit.
+    """Return the column that is exactly a weighted sum of these parts, as a list.
 
-    None where several weights make the same sum, as those of constant parts do, or
-    where one is negative: with a constant part 1 - right is such a sum.
+    Return [] if the weights are not unique, such as those of constant parts, or if one
+    is negative: with a constant part, 1 - right would be such a sum.
     """
     if len(parts) < 2 or len(rows.places) < ROWS_OF_PART * len(parts):
         return []
@@ -144,7 +139,7 @@ def _total_of_parts(rows: SourceRows, parts: Sequence[str]) -> list[str]:
 
 
 def _parts_of_total(rows: SourceRows, totals: Sequence[str]) -> list[str]:
-    """Return the columns of which the total is a weighted sum, to the last digit."""
+    """Return the columns of which the total is exactly a weighted sum, or []."""
     left_out = ALL_ALIASES.union(rows.reserved, totals)
     names = [name for name in rows.columns if name not in left_out]
     names = [name for name in names if numeric(rows.columns[name])]
@@ -158,11 +153,11 @@ def _parts_of_total(rows: SourceRows, totals: Sequence[str]) -> list[str]:
     if rank < len(names) or not np.allclose(table @ weights, total, atol=1e-6):
         return []
     parts = [names[place] for place in np.flatnonzero(np.abs(weights) > 1e-6)]
-    return parts if len(parts) > 1 else []  # one is a copy of it, or a label
+    return parts if len(parts) > 1 else []  # a single one is a copy, or a label
 
 
 def _unfold_scores(rows: SourceRows) -> Columns:
-    """Return the scores in objects of numbers, each as a column of its own."""
+    """Return the scores in objects of numbers, one column per score."""
     unfolded: Columns = {}
     for name in SCORE_OBJECTS:
         scores = columns_of_objects(rows.columns.get(name, ()))
@@ -172,10 +167,10 @@ def _unfold_scores(rows: SourceRows) -> Columns:
 
 
 def _is_part(name: str, cells: Sequence[Any]) -> bool:
-    """Return whether a column is a part of the reward by its name, and what it holds.
+    """Return whether a column is a part of the reward, by its name and values.
 
-    A penalty that is subtracted later, or is the same for all rows, may be a setting of
-    the sampling.
+    A penalty that is positive, or the same for all rows, may be a setting of the
+    sampling.
     """
     if not name.endswith("_penalty"):
         return name.endswith("_reward")
@@ -191,17 +186,17 @@ SINGULAR = {
     "completions": "completion",
     "responses": "completion",
 }
-"""What a reward function's argument of several texts is called, and one of them."""
+"""Name of a reward function's argument of several texts -> name of one of them."""
 
 
 def _are_queries(columns: Columns) -> bool:
-    """Return whether a table has what OpenRLHF gives a reward function."""
+    """Return whether a table has the columns of OpenRLHF's reward functions."""
     columns = _rename_plurals(columns)
     if not {"query", "prompt"} <= columns.keys():
         return False
     if not columns.keys().isdisjoint(ALIASES["completion"]):
         return False
-    texts = _behind_prompts(columns)
+    texts = _completions_of_queries(columns)
     return 2 * texts.count(None) < len(texts)
 
 
@@ -209,30 +204,30 @@ def _rename_plurals(columns: Columns) -> Columns:
     return {SINGULAR.get(name, name): column for name, column in columns.items()}
 
 
-def _behind_prompts(columns: Columns) -> list[str | None]:
+def _completions_of_queries(columns: Columns) -> list[str | None]:
     """Return the completions of queries; a query is a prompt and its completion.
 
-    None where a query does not begin with its prompt.
+    None for a query that does not begin with its prompt.
     """
     texts: list[str | None] = []
     for query, prompt in zip(columns["query"], columns["prompt"], strict=True):
         are_texts = isinstance(query, str) and isinstance(prompt, str)
-        is_behind = are_texts and query.startswith(prompt)
-        texts.append(query[len(prompt) :] if is_behind else None)
+        has_prompt = are_texts and query.startswith(prompt)
+        texts.append(query[len(prompt) :] if has_prompt else None)
     return texts
 
 
 def _parse_queries(rows: SourceRows) -> ParsedLog:
     columns = dict(_rename_plurals(rows.columns))
-    columns["completion"] = _behind_prompts(columns)
+    columns["completion"] = _completions_of_queries(columns)
     del columns["query"]
     return _parse_table(replace(rows, columns=columns))
 
 
 def _are_completions(columns: Columns) -> bool:
-    """Return whether completions stand under the name of a function's argument.
+    """Return whether completions have the name of a reward function's argument.
 
-    Or under a usual name, all completions of a prompt in a list.
+    Lists of all completions of a prompt, under a known name, count too.
     """
     if columns.keys().isdisjoint(ALIASES["completion"]):
         return "completion" in _rename_plurals(columns)
@@ -245,10 +240,10 @@ def _are_texts(cell: Any) -> bool:
 
 
 def _parse_completions(rows: SourceRows) -> ParsedLog:
-    """Read rows of one completion, or rows of all completions of a prompt, in lists.
+    """Read rows of one completion, or rows with a list of a prompt's completions.
 
-    A column whose lists differ in length from those has one value a prompt, but for
-    lists of numbers and of prompts, which `unrolled` leaves out with a warning.
+    A column whose lists have other lengths holds one value per prompt. Lists of numbers
+    or prompts are an exception: `unrolled` leaves them out with a warning.
     """
     columns = _rename_plurals(rows.columns)
     rows = replace(rows, columns=columns)
@@ -267,7 +262,7 @@ def _parse_completions(rows: SourceRows) -> ParsedLog:
 
 
 def _values(cell: Any) -> list[Any]:
-    """Return the values of a list; a conversation or any other value is one value."""
+    """Return a list as it is; wrap any other value, or a conversation, in a list."""
     if not isinstance(cell, list) or (cell and isinstance(cell[0], Mapping)):
         return [cell]
     return cell
@@ -276,7 +271,7 @@ def _values(cell: Any) -> list[Any]:
 def _find_conversations(rows: SourceRows) -> list[str]:
     """Return columns of unknown names that hold conversations with an answer.
 
-    None of a table that has completions or messages under a name that is known.
+    Return [] if completions or messages have a known name.
     """
     if not rows.columns.keys().isdisjoint(COMPLETION_NAMES):
         return []
@@ -289,20 +284,20 @@ def _find_conversations(rows: SourceRows) -> list[str]:
 
 
 def _is_answered(cell: Any) -> bool:
-    """Return whether a cell holds messages, one of them an assistant's."""
+    """Return whether a cell holds messages with an assistant's."""
     return isinstance(cell, list) and assistant_text(cell) is not None
 
 
 def _label_as_truth(rows: SourceRows) -> dict[str, str]:
-    """Return which column holds the truth under a name that slime and OpenRLHF have.
+    """Return the column of the truth if it has the name of slime and OpenRLHF.
 
-    A label may say which completions are good, too: then it is no truth.
+    A label that says which completions are right is not the truth.
     """
     if not rows.columns.keys().isdisjoint({*ALIASES["ground_truth"], *rows.reserved}):
         return {}
     for name in ("label", "labels"):
         cells = [cell for cell in rows.columns.get(name, ()) if cell is not None]
-        # a list is a set of labels, which a reward takes as it is; floats are ratings
+        # lists are sets of labels, which a reward reads unchanged; floats are ratings
         is_plain = set(map(type, cells)) <= {str, int}
         if is_plain and {str(cell).lower() for cell in cells} - VERDICT_WORDS:
             return {"ground_truth": name}
@@ -332,22 +327,24 @@ FORMS = (
     Form("TRL columns", _parse_completions, _are_completions),
     NESTED,
 )
-"""In the order in which they are tried."""
+"""Forms in the order in which they are tried."""
 PLAIN_TABLE = Form("rollouts", _parse_table)
-"""What a log of none of these is read as."""
+"""The form of a log that no other form fits."""
 
 
 def known_forms() -> str:
-    """Return the names of the forms in a sentence."""
+    """Return the names of the forms as an enumeration."""
     return ", ".join(form.name for form in FORMS)
 
 
 def read_log(parts: Sequence[SourceRows]) -> tuple[Form, ParsedLog]:
     """Recognise the form of a log by its columns, and read it.
 
-    Files without completions beside those that have some are left out, and a note says
-    so. RolloutsError: files of several forms or of different things, a data set
-    without completions.
+    If only some files have completions, the others are left out with a note.
+
+    Raises:
+        RolloutsError: The files have several forms or different columns, or there are
+            no completions.
     """
     are_logs, notes = mark_logs(parts)
     parts = list(compress(parts, are_logs))
@@ -366,9 +363,9 @@ def read_log(parts: Sequence[SourceRows]) -> tuple[Form, ParsedLog]:
 
 
 def read_more(rows: SourceRows, form: Form, first: ParsedLog) -> ParsedLog:
-    """Read more rows of a log whose first rows decided on the form and the scores.
+    """Read further rows of a log whose first rows decided the form and the scores.
 
-    RolloutsError: these rows are of another form.
+    RolloutsError: the rows have another form.
     """
     if rows.is_empty:
         return replace(first, rows=rows, notes=(), warnings=())
@@ -385,9 +382,10 @@ def read_more(rows: SourceRows, form: Form, first: ParsedLog) -> ParsedLog:
 
 
 def mark_logs(parts: Sequence[SourceRows]) -> tuple[list[bool], list[str]]:
-    """Mark the files to read: those with completions, or all where none has some.
+    """Return for each file whether to read it, and the notes of the files.
 
-    And return the notes of the files, with one on those that are left out.
+    Files with completions are read, or all files if none has completions. A note names
+    the files left out.
     """
     notes: list[str] = []
     are_logs = []
@@ -420,7 +418,7 @@ def _form_of(part: SourceRows) -> Form:
 
 
 def _check_alike(parts: Sequence[SourceRows]) -> None:
-    """Raise a RolloutsError where files have different canonical columns."""
+    """Raise a RolloutsError if files have different canonical columns."""
     columns_of = {}
     for part in parts:
         columns = []

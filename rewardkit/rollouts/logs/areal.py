@@ -1,9 +1,9 @@
-"""Dumps of AReaL as text: <version>/<query_id>.txt, rollouts one below the other.
+"""Read text dumps of AReaL: <version>/<query_id>.txt with several rollouts.
 
-Source: `arun_episode` of `RLVRWorkflow` in areal/workflow/rlvr.py and of the workflows
-beside it, with `dump_dir`: of each rollout a line with its number, tokens and reward,
-then the prompt and the completion, each colored by colorama. The answer stands in the
-data set alone, under the same query_id, id or qid.
+Source: `arun_episode` of `RLVRWorkflow` in areal/workflow/rlvr.py and of its sibling
+workflows, with `dump_dir`. A rollout is a line with its number, tokens and reward, then
+the prompt and the completion, each colored by colorama. Only the data set has the
+answer, under the same query_id, id or qid.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ TEXTS = re.compile(
     r"(?:\x1b\[33m\x1b\[2m(.*)\x1b\[0m.*|(.*))",
     re.DOTALL,
 )
-"""What follows: two texts, without their colors where a person has removed these."""
+"""Prompt and completion of a rollout, with or without their colors."""
 
 AREAL_DUMP = Form("AReaL text dump", scored_table, join_key="query_id")
 
 
 def read_areal_dump(path: Path) -> SourceRows:
-    """Read the rollouts of a prompt; the folder of the model's version is the step.
+    """Read the rollouts of a prompt; the folder's name, the model version, is the step.
 
-    RolloutsError: the file is another text.
+    RolloutsError: the file is not such a dump.
     """
     _, *pieces = ROLLOUT.split(path.read_bytes().decode())
     if not pieces:
@@ -51,8 +51,8 @@ def read_areal_dump(path: Path) -> SourceRows:
 
 def _rows(pieces: list[str], columns: Record) -> Iterator[tuple[Place, Any]]:
     rewards_and_texts = zip(pieces[::2], pieces[1::2], strict=True)
-    for number, (reward, rest) in enumerate(rewards_and_texts, start=1):
-        texts = TEXTS.fullmatch(rest)
+    for number, (reward, rollout) in enumerate(rewards_and_texts, start=1):
+        texts = TEXTS.fullmatch(rollout)
         row: Any = ValueError("has no sequence behind its prompt")
         if texts:
             prompt, colored, plain = texts.groups()
@@ -63,7 +63,7 @@ def _rows(pieces: list[str], columns: Record) -> Iterator[tuple[Place, Any]]:
 
 
 def _number(reward: str) -> Any:
-    """Return a reward as Python wrote it as a number; other text stays as it is."""
+    """Return a reward as a number; any other text stays as it is."""
     try:
         return json.loads(reward.lower())
     except ValueError:

@@ -1,10 +1,10 @@
 """Logs of evaluation libraries: Inspect, verifiers, lm-eval, Qwen's mathematics.
 
-Inspect's are read by its own reader: a sample of an epoch is a rollout. verifiers v1
-appends an episode a line to traces.jsonl, in it a graph of messages for each agent
-(0.4.0); vf-eval wrote results.jsonl. lm-eval logs a line a document and filter
-(samples_*.jsonl). Qwen2.5-Math, whose evaluation many use, has a line a question with
-lists of its completions (`code`), what was read of them, and whether that is right.
+Inspect's logs are read by its own reader; a sample of an epoch is a rollout. verifiers
+v1 appends one episode per line to traces.jsonl, with a graph of messages for each agent
+(0.4.0); vf-eval wrote results.jsonl. lm-eval logs one line per document and filter
+(samples_*.jsonl). The evaluation of Qwen2.5-Math, which is widely used, has one line
+per question with lists of completions (`code`), extracted answers and verdicts.
 """
 
 from __future__ import annotations
@@ -14,16 +14,13 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RolloutsError
 from rewardkit.plain import Plain, Record
-from rewardkit.rollouts.columns import (
-    INSPECT_GRADES,
-    LOGGED,
-    Columns,
-)
+from rewardkit.rollouts.columns import INSPECT_GRADES, LOGGED, Columns
 from rewardkit.rollouts.logs.log import (
     Form,
     ParsedLog,
@@ -41,17 +38,13 @@ from rewardkit.rollouts.values import Place, SourceRows
 
 def is_inspect_log(content: Any) -> bool:
     """Return whether a JSON value has the specification and status of Inspect."""
-    return (
-        isinstance(content, dict)
-        and isinstance(content.get("eval"), dict)
-        and "status" in content
-    )
+    return isinstance(inner(content, "eval"), dict) and "status" in content
 
 
 def read_inspect_log(path: Path) -> SourceRows:
     """Read the samples of a log as rows, scores as ``logged/<scorer>``.
 
-    A sample that ended in an error before there was an output is kept out.
+    A sample that failed before it had an output is rejected.
     RolloutsError: inspect_ai is not installed, or cannot read the file.
     """
     try:
@@ -63,7 +56,7 @@ def read_inspect_log(path: Path) -> SourceRows:
         ) from None
     try:
         log = read_eval_log(str(path), resolve_attachments=True)
-    # whatever it raises, the file is what the person has to look at
+    # any error means that the file is not readable
     except Exception as error:
         raise RolloutsError(
             f"{str(path)!r} is not a log that Inspect can read: "
@@ -114,14 +107,14 @@ def _without_missing(row: Plain) -> Record:
 
 
 def _plain(message: Any) -> Record:
-    """Return a chat message with what rewardkit reads of it."""
+    """Return a chat message with the fields that rewardkit reads."""
     plain: Record = message.model_dump(exclude_none=True, mode="json")
     fields = ("role", "content", "tool_calls", "tool_call_id", "error")
     return {name: plain[name] for name in fields if name in plain}
 
 
 def number_of(value: Any) -> float | None:
-    """Return a score of Inspect as a number; None if it is none, or not finite.
+    """Return a score of Inspect as a finite number, or None.
 
     >>> [number_of(value) for value in ("C", True, "0.5", float("nan"), "refused")]
     [1.0, 1.0, 0.5, None, None]
@@ -145,22 +138,21 @@ def _parse_inspect(rows: SourceRows) -> ParsedLog:
 
 INSPECT_LOG = Form("Inspect log", _parse_inspect)
 
-
 SUM = f"{LOGGED}sum of rewards"
-"""What verifiers trains on: rewards times their weights, over those that there are."""
+"""The reward that verifiers trains on: the weighted sum of the rewards that exist."""
 
 TASK = frozenset(
     "idx id name description prompt system_prompt image workdir agent_user skills "
     "network_allow network_block artifacts artifact_max_bytes resources "
     "timeout".split()
 )
-"""What every task has (TaskData of verifiers 0.4.0); other keys become columns."""
+"""Keys of every task (TaskData of verifiers 0.4.0); other keys become columns."""
 
 NO_METRIC = frozenset(
     "generation_ms scoring_ms total_ms is_completed is_truncated example_id id step "
     "advantage".split()
 )
-"""Columns of results that are no metrics of a rubric, though they be numbers."""
+"""Columns of numbers in results that are not metrics of a rubric."""
 
 
 def _are_traces(columns: Columns) -> bool:
@@ -184,12 +176,12 @@ def _parse_traces(rows: SourceRows) -> ParsedLog:
 
 
 def _rows_of(episode: Plain, weights: dict[str, float]) -> list[Record | ValueError]:
-    """Return a rollout for each trace of an episode, or why it is none.
+    """Return a rollout for each trace of an episode, or a ValueError.
 
-    The completion is the last message that a model wrote, `messages` the way to it
-    through the graph, the prompt what stands before the first such message. Siblings
-    have the group's id where there is one, else the task's key. Scores have ``logged/``
-    names; the weight of each goes into `weights`, 0 for a metric.
+    The completion is the model's last message, `messages` the path to it through the
+    graph, and the prompt the messages before the model's first. Siblings share the
+    group's id, else the task's key. Scores have ``logged/`` names; their weights are
+    written to `weights`, 0 for a metric.
     """
     rows: list[Record | ValueError] = []
     try:
@@ -240,7 +232,7 @@ def _trace_row(
 
 
 def _scores(trace: Plain, weights: dict[str, float]) -> Record:
-    """Return the scores of a trace and their sum; fill in the weight of each."""
+    """Return the scores of a trace and their sum; write each weight to `weights`."""
     scores: Record = {}
     total = None
     for name, reward in (trace.get("rewards") or {}).items():
@@ -258,7 +250,7 @@ def _scores(trace: Plain, weights: dict[str, float]) -> Record:
 
 
 def _path(trace: Plain) -> list[Plain]:
-    """Return the messages from the root to the last one that a model wrote."""
+    """Return the messages from the root to the model's last one."""
     nodes = trace.get("nodes") or []
     sampled = [at for at, node in enumerate(nodes) if node.get("sampled")]
     at = sampled[-1] if sampled else None
@@ -299,7 +291,7 @@ PRIME_RL = Form(
     _parse_results,
     has("example_id prompt completion reward advantage"),
 )
-"""Results of verifiers with the advantages that were trained on."""
+"""Results of verifiers with the advantages of the training."""
 
 
 def _parse_lm_eval(rows: SourceRows) -> ParsedLog:
@@ -311,18 +303,18 @@ def _parse_lm_eval(rows: SourceRows) -> ParsedLog:
         completions.append(texts if isinstance(texts, list) else [texts])
     columns["completion"] = completions
     columns["extra_info"] = columns.pop("doc")
-    if "filter" in columns:  # of several each has rows of its own
+    if "filter" in columns:  # each of several filters has rows of its own
         columns.setdefault("data_source", columns["filter"])
     columns.pop("filtered_resps", None)
-    metrics = [str(name) for cell in columns.pop("metrics", ()) for name in _list(cell)]
+    metrics = chain.from_iterable(map(_list, columns.pop("metrics", ())))
     scores = []
-    for name in dict.fromkeys([*metrics, *columns]):
+    for name in dict.fromkeys([*map(str, metrics), *columns]):
         if name != "doc_id" and numeric(columns.get(name, ())):
             scores.append(name)
     usual = {"ground_truth": "target", "prompt_id": "doc_id"}
     has_repeats = any(len(texts) > 1 for texts in completions)
     rows = unrolled(replace(rows, columns=columns), "completion")
-    if "prompt" in rows.columns:  # not before: one message is a list as long
+    if "prompt" in rows.columns:  # not earlier, as one message is a list of length 1
         prompts = list(map(_read_turns, rows.columns["prompt"]))
         rows = replace(rows, columns={**rows.columns, "prompt": prompts})
     if scores and not has_repeats:
@@ -352,7 +344,7 @@ def _lm_eval_prompt(arguments: Any) -> Any:
 
 
 def _read_turns(prompt: Any) -> Any:
-    """Return the chat messages that a prompt is as JSON, any other as it is."""
+    """Parse a prompt of chat messages in JSON; return any other prompt as it is."""
     if isinstance(prompt, str) and prompt.lstrip().startswith('[{"role"'):
         with suppress(ValueError):
             return json.loads(prompt)

@@ -1,4 +1,4 @@
-"""A form of log: how it is recognised, and what is read from it."""
+"""Form: how a form of log is recognised and parsed, with helpers for parsing."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from rewardkit.rollouts.columns import (
 from rewardkit.rollouts.values import Place, SourceRows, column_values
 
 SCORE_NAME = re.compile(r"reward|score|acc", re.IGNORECASE)
-"""Names of columns that are scores, whatever they hold."""
+"""Names of columns that are scores whatever their values."""
 
 TOTALS = ("reward", "score", "rewards", "total_reward")
-"""Names of a table's total, the first one that there is. Ours are `LOGGED` + them."""
+"""Names of a table's total, in order of preference; our own tables prefix `LOGGED`."""
 
 FEWEST_DATA_VALUES = 3
-"""Values that data of prompts have. Our choice: two may be right and wrong."""
+"""Fewest values of a column of prompt data. Our choice: two may be right and wrong."""
 
 
 @dataclass(frozen=True)
 class Logged:
-    """The scores that stand in a log.
+    """The scores of a log.
 
-    `components` gives the column of each score by name, `weights` what it counts in the
-    trainer's reward as far as the log tells (0: recorded only), `total` the column of
-    that reward, ``None`` where it is not in the log. `on_missing` is what the trainer
-    does where a score is missing, as in `Reward`.
+    `components` maps names of scores to columns. `weights` are their weights in the
+    trainer's reward as far as the log shows them; 0 means recorded only. `total` is the
+    column of that reward, ``None`` if it is not logged. `on_missing` is the trainer's
+    treatment of a missing score, as in `Reward`.
     """
 
     components: Mapping[str, str] = field(default_factory=dict)
@@ -52,14 +52,19 @@ class Logged:
 
 @dataclass(frozen=True)
 class ParsedLog:
-    """What was read from a log.
+    """A parsed log.
 
-    `rows` are its rows as rollouts, `weights` the columns with scores and what each
-    counts, `beside` further columns that are no columns of a rollout; `total` and
-    `on_missing` as in `Logged`. `usual` names the columns that this form has for
-    canonical ones, `turns_before` how many texts make up a prompt, `path` the keys that
-    lead to rows within objects; `notes` are sentences on what was taken for what,
-    `warnings` on what to be careful with.
+    Attributes:
+        rows: The rows as rollouts.
+        weights: Column with scores -> its weight.
+        beside: Further columns that are not columns of a rollout.
+        total: The column of the total, see `Logged`.
+        on_missing: The treatment of a missing score, see `Logged`.
+        usual: Canonical column -> this form's column.
+        turns_before: Texts that make up a prompt.
+        path: Keys that lead to rows within objects.
+        notes: Sentences on how the log was interpreted.
+        warnings: Sentences on what needs caution.
     """
 
     rows: SourceRows
@@ -78,12 +83,15 @@ class ParsedLog:
 class Form:
     """A form of log, listed in `logs.FORMS`.
 
-    `parse` makes rollouts of the rows. `fits` says whether the columns of a file are
-    those of this form; None where the reader of the file knows its form. `parse_more`
-    makes rollouts of further rows of a log, of which the first rows are parsed, where
-    more was decided then than the scores; of a form that `looks_back` a step of the
-    training is held to the one before it. A data set that has its `join_key` is joined
-    on that.
+    Attributes:
+        name: The name of the form.
+        parse: Converts rows to rollouts.
+        fits: Whether a file has the columns of this form; None if the file's reader
+            knows the form.
+        parse_more: Converts further rows of a log, given its parsed first rows; None if
+            these decide only the scores.
+        looks_back: Whether a training step is compared with the step before it.
+        join_key: The column to join a data set on, if the data set has it.
     """
 
     name: str
@@ -95,10 +103,10 @@ class Form:
 
 
 def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
-    """Add the scores of a log as ``logged/`` columns, and say what they are.
+    """Rename the scores of a log to ``logged/`` columns, and describe them.
 
-    A score that is no number counts as missing, and a warning counts these; a note says
-    what was taken.
+    A score that is not a number counts as missing, with a warning. A note names the
+    scores.
     """
     names = {name: name.removeprefix(LOGGED) for name in (*log.weights, *log.beside)}
     columns: Columns = {}
@@ -115,9 +123,10 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
         if not numeric(cells):
             scores = [cell if isinstance(cell, int | float) else None for cell in cells]
             columns[column] = scores
-            if wrong := scores.count(None) - cells.count(None):
+            invalid = scores.count(None) - cells.count(None)
+            if invalid:
                 warnings.append(
-                    f"{wrong} values of {column} are no numbers: taken as missing"
+                    f"{invalid} values of {column} are no numbers: taken as missing"
                 )
         component = free_name(identifier(names[name]), components)
         components[component] = column
@@ -140,10 +149,10 @@ def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
 
 
 def unrolled(rows: SourceRows, by: str) -> SourceRows:
-    """Make a row of each value in the lists of column `by`.
+    """Return one row per value in the lists of column `by`.
 
-    Other lists of the same length are taken apart with it, and what is no list stands
-    in each of the rows. A list of another length is left out, and a warning says so.
+    Other lists of the same length are split with it; any other value is repeated in
+    each row. A list of another length is left out with a warning.
     """
     placed: list[tuple[Place, Any]] = []
     lengths: list[str] = []
@@ -175,18 +184,21 @@ def unrolled(rows: SourceRows, by: str) -> SourceRows:
 
 
 def has(names: str) -> Callable[[Columns], bool]:
-    """Return whether columns have these names, as the `fits` of a form."""
+    """Return a `fits` of a form that requires columns of these names."""
     return lambda columns: columns.keys() >= {*names.split()}
 
 
 def columns_of_objects(cells: Iterable[Any]) -> Columns:
-    """Return what stands under each key of the objects in a column, None elsewhere."""
+    """Return a column for each key of the objects in a column; missing values are None.
+
+    Cells that are not objects have no keys.
+    """
     objects = [cell if isinstance(cell, Mapping) else {} for cell in cells]
     return lists_of_columns(objects)
 
 
 def with_columns(rows: SourceRows, **columns: list[Any]) -> SourceRows:
-    """Add columns that hold anything, and that rows do not have."""
+    """Add columns that rows lack, unless all their values are missing."""
     added = {
         name: columns[name] for name in columns if first(columns[name]) is not None
     }
@@ -201,10 +213,10 @@ def scored_table(
     beside: Collection[str] = (),
     **options: Any,
 ) -> ParsedLog:
-    """Read a table with a total: other columns of numbers are recorded beside it.
+    """Read a table with a total; other columns of numbers get weight 0.
 
-    `unpaid` are columns that are no scores, beside those of a rollout; `options` go
-    into the `ParsedLog`.
+    `unpaid` are columns that are not scores, besides those of a rollout. `options` are
+    passed to `ParsedLog`.
     """
     others = {total, *unpaid, *rows.reserved, *ALL_ALIASES}
     names = [total]
@@ -227,7 +239,7 @@ def scored_table(
 
 
 def differing_totals(columns: Columns, totals: Sequence[str]) -> tuple[str, ...]:
-    """Warn where a log has two totals that differ."""
+    """Return a warning for each further total that differs from the first."""
     warnings = []
     for name in totals[1:]:
         first, other = (np.array(columns[total], float) for total in (totals[0], name))
@@ -244,11 +256,11 @@ def differing_totals(columns: Columns, totals: Sequence[str]) -> tuple[str, ...]
 def split_scores(
     columns: Columns, names: Collection[str]
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return which of these columns of numbers are scores, and notes on the others.
+    """Return the scores among these columns of numbers, and notes on the others.
 
-    What is the same for all completions of each prompt says something of the prompt:
-    a target, a level. A score of few values may be so by chance, and all of them where
-    nothing else is scored.
+    A column that is constant for each prompt describes the prompt, such as a target or
+    a level. Columns of few values are kept, as they may be constant by chance. If all
+    columns are constant, all are kept.
     """
     mapping = map_columns(columns, {})
     prompts = columns.get(mapping.get("prompt_id", mapping.get("prompt", "")), ())
@@ -263,7 +275,7 @@ def split_scores(
 
 
 def _is_of_prompt(name: str, cells: Sequence[Any], prompts: Sequence[Any]) -> bool:
-    """Return whether each prompt has one value, with enough values to be sure."""
+    """Return whether a column is constant for each prompt and has enough values."""
     if SCORE_NAME.search(name):
         return False
     values: dict[Any, Any] = {}
@@ -280,13 +292,13 @@ def _is_of_prompt(name: str, cells: Sequence[Any], prompts: Sequence[Any]) -> bo
 
 
 def numeric(values: Iterable[Any]) -> bool:
-    """Return whether a column holds numbers, and nothing else but missing values."""
+    """Return whether a column holds only numbers and missing values."""
     kinds = set(map(type, values)) - {type(None)}
     return bool(kinds) and kinds <= {int, float, bool}
 
 
 def numeric_column(column: pd.Series[Any]) -> bool:
-    """Return whether a column of a table is `numeric`, which its type may say."""
+    """Return whether a column of a table is `numeric`, by its type if possible."""
     if pd.api.types.is_numeric_dtype(column):
         return bool(column.notna().any())
     return numeric(column_values(column))
@@ -303,7 +315,7 @@ def first(cells: Iterable[Any]) -> Any:
 
 
 def inner(record: Any, *names: str) -> Any:
-    """Return a value inside objects in a record, None where there is none.
+    """Return a value inside nested objects, or None.
 
     >>> inner({"run": {"work": None}}, "run", "work", "step") is None
     True
@@ -314,11 +326,11 @@ def inner(record: Any, *names: str) -> Any:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as a list in a sentence."""
+    """Return names as an enumeration."""
     return ", ".join(map(repr, names))
 
 
 def identifier(name: str) -> str:
-    """Return a name that a component can have, made of a column's."""
+    """Return a valid name of a component, made from a column's name."""
     word = re.sub(r"\W+", "_", name).strip("_") or "score"
     return word if word.isidentifier() else f"score_{word}"

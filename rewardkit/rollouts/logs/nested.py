@@ -1,14 +1,14 @@
-"""Rows one level down: lists of objects inside the objects of a file.
+"""Nested rows: lists of rollouts inside the objects of a file.
 
-Evaluations write a header with the rows below it, or a row a question with a list of
-its completions; sets of preferences a row a pair, `chosen` and `rejected`. Atropos
-writes a line a group, `ScoredDataGroup`: messages and scores are lists with an entry a
-completion.
+Evaluations write a header with rows inside it, or one row per question with a list of
+completions. Preference data has one row per pair, `chosen` and `rejected`. Atropos
+writes one line per group, `ScoredDataGroup`: messages and scores are lists with one
+entry per completion.
 
-tau-bench: its results are an array with task_id, trial, reward, info (with the task)
-and traj, the messages; each trial begins with other words of the simulated user.
+tau-bench's results are an array with task_id, trial, reward, info (with the task) and
+traj, the messages; the simulated user begins each trial with other words.
 
-rLLM: Episode.to_dict has id, "{task}:{number}", task (a row of the data set) and
+rLLM's Episode.to_dict has id, "{task}:{number}", task (a row of the data set) and
 trajectories, each with a name, a reward and steps; a step has chat_completions (the
 messages up to it) and model_response (2026-06).
 """
@@ -37,11 +37,10 @@ from rewardkit.rollouts.values import Place, SourceRows
 COMPLETION_NAMES = (*ALIASES["completion"], *ALIASES["messages"])
 BESIDE_COMPLETIONS = {*ALIASES["prompt"], *ALIASES["ground_truth"]}
 LEVELS_DOWN = 5
-"""Levels of objects that are gone down. Our choice."""
-
+"""Most levels of nested objects. Our choice."""
 
 Path = tuple[str, ...]
-"""Keys that lead from the row of a file to the objects within it."""
+"""Keys that lead from the row of a file to nested objects."""
 
 
 def has_rows_within(columns: Columns) -> bool:
@@ -55,17 +54,18 @@ def has_rows_within(columns: Columns) -> bool:
 
 
 def unfold(rows: SourceRows, path: Path = ()) -> tuple[SourceRows, Path, str]:
-    """Return the rows within, each with the values around it, their path, and a note.
+    """Return nested rows with their surrounding values, their path, and a note.
 
-    Without a `path` the list of most rows counts. A row without any is kept out.
+    Without a `path` the one with the most rows is used. A row without nested rows is
+    rejected.
     """
     within: dict[Path, dict[int, list[Record]]] = {}
     for number, outer in enumerate(rows.rows()):
-        for found_path, row in _rows_within(outer):
-            within.setdefault(found_path, {}).setdefault(number, []).append(row)
+        for row_path, row in _rows_within(outer):
+            within.setdefault(row_path, {}).setdefault(number, []).append(row)
     counts = {}
-    for found_path, by_place in within.items():
-        counts[found_path] = sum(map(len, by_place.values()))
+    for row_path, by_place in within.items():
+        counts[row_path] = sum(map(len, by_place.values()))
     path = path or max(counts, key=lambda key: counts[key], default=())
     placed: list[tuple[Place, Any]] = []
     for number, place in enumerate(rows.places):
@@ -83,7 +83,7 @@ def unfold(rows: SourceRows, path: Path = ()) -> tuple[SourceRows, Path, str]:
 def _rows_within(
     outer: Mapping[str, Any], above: Path = ()
 ) -> Iterator[tuple[Path, Record]]:
-    """Yield the rollouts below an object: entries of a list."""
+    """Yield the rollouts nested in an object, entries of lists, with their paths."""
     around = {}
     for name, value in outer.items():
         is_inner = isinstance(value, Mapping) or _holds_objects(value)
@@ -119,7 +119,7 @@ def _is_rollout(entry: Mapping[str, Any]) -> bool:
 
 
 def _are_groups(columns: Columns) -> bool:
-    """Return whether each row has conversations, in a list."""
+    """Return whether each row has a list of conversations."""
     cells = columns.get("messages", ())
     for conversations in cells:
         if not isinstance(conversations, list) or not conversations:
@@ -130,7 +130,7 @@ def _are_groups(columns: Columns) -> bool:
 
 
 SPEAKERS = {"agent": "assistant", "environment": "user"}
-"""Roles of Atropos' environments, and the usual ones."""
+"""Roles of Atropos' environments -> the usual ones."""
 
 
 def _parse_groups(rows: SourceRows) -> ParsedLog:
@@ -150,20 +150,21 @@ def _parse_groups(rows: SourceRows) -> ParsedLog:
 
 
 def _numbers_of(places: Sequence[Place]) -> list[Any]:
-    """Return the line of each row, with its file where there are several."""
+    """Return the line of each row, with its file if there are several."""
     return [f"{at.file}:{at.line}" if at.file else at.line for at in places]
 
 
 def _usual_turns(turns: Any) -> Any:
-    """Return a conversation under the usual roles."""
-    if not isinstance(turns, list) or not all(
-        isinstance(turn, Mapping) for turn in turns
-    ):
+    """Return a conversation with the usual roles."""
+    if not isinstance(turns, list):
         return turns
-    return [
-        {**turn, "role": SPEAKERS.get(str(turn.get("role")), turn.get("role"))}
-        for turn in turns
-    ]
+    if not all(isinstance(turn, Mapping) for turn in turns):
+        return turns
+    usual_turns = []
+    for turn in turns:
+        role = turn.get("role")
+        usual_turns.append({**turn, "role": SPEAKERS.get(str(role), role)})
+    return usual_turns
 
 
 def _are_pairs(columns: Columns) -> bool:
@@ -188,7 +189,7 @@ def _is_tau_bench(columns: Columns) -> bool:
 
 def _parse_tau_bench(rows: SourceRows) -> ParsedLog:
     tasks = [inner(cell, "task") for cell in rows.columns["info"]]
-    # a task without outputs is judged by its actions alone
+    # a task without outputs is judged only by its actions
     outputs = [inner(task, "outputs") or None for task in tasks]
     return scored_table(
         with_columns(rows, task=tasks, ground_truth=outputs),

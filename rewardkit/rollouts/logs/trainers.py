@@ -1,22 +1,22 @@
 """Logs of trainers that write a total: verl, siiRL, NeMo, SkyRL, AReaL, slime.
 
 verl: RayPPOTrainer._write_generations writes <step>.jsonl with input, output, gts,
-score, step and what the reward function returned beside the score; trainer v1 writes
-nothing beside it but uid, "{prompt}_{session}_{index}" (0.9.1). siiRL dumps validations
-as an array with rank, global_step, data_source, input, output, score, extras (0.2.0).
+score, step and other values that the reward function returned; trainer v1 writes only
+the score and uid, "{prompt}_{session}_{index}" (0.9.1). siiRL dumps validations as an
+array with rank, global_step, data_source, input, output, score, extras (0.2.0).
 
-NeMo-RL: Logger.log_batched_dict_as_jsonl writes train_data_step<N>.jsonl, a line a
-rollout, in some versions with lists of one: content (the texts of the messages, of a
-validation the messages), rewards, values a token; and idx, a number. In memory its
-batches have message_log, extra_env_info (with the truth) and total_reward a rollout.
-NeMo Gym: rollouts.jsonl has the verifier's answer a line, with responses_create_params
-and response as OpenAI's Responses have them, reward, and reward_components where there
-are several (0.4).
+NeMo-RL: Logger.log_batched_dict_as_jsonl writes train_data_step<N>.jsonl, one line per
+rollout, in some versions with lists of length 1: content (the texts of the messages; in
+validation the messages), rewards, values per token, and idx, a number. Its batches in
+memory have message_log, extra_env_info (with the truth) and total_reward per rollout.
+NeMo Gym: rollouts.jsonl has one answer of the verifier per line, with
+responses_create_params and response in the format of OpenAI's Responses, reward, and
+reward_components if there are several (0.4).
 
-SkyRL: dump_per_dataset_eval_results writes a file a data source. AReaL:
-WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl, its workflows texts
-(see `areal`). slime: its samples have group_index, index, prompt, response, label,
-reward (or a dict of them), status and metadata; rollout_id is the number of the step.
+SkyRL: dump_per_dataset_eval_results writes one file per data source. AReaL:
+WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl, its workflows write
+texts (see `areal`). slime: samples have group_index, index, prompt, response, label,
+reward (or a dict of rewards), status and metadata; rollout_id is the step.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ VERL_COLUMNS = frozenset(
     "rollout_id prompt_id extra_info reward_model".split()
 )
 UID = re.compile(r"(.+)_\d+_\d+")
-"""The key of a row in verl's trainer v1: the prompt's id and two numbers."""
+"""The uid of a row in verl's trainer v1: the prompt's id and two numbers."""
 
 
 def _is_verl(columns: Columns) -> bool:
@@ -78,7 +78,7 @@ def _parse_verl(rows: SourceRows) -> ParsedLog:
 
 
 def _leave_out_unjudged(columns: Columns) -> Columns:
-    """Return the columns with None for scores that our export marked as not judged."""
+    """Return the columns with None for scores that our export marks as not judged."""
     scores = dict(columns)
     for name in columns:
         mark = f"{JUDGED_PREFIX}{name}"
@@ -137,7 +137,7 @@ def _parse_nemo_batch(rows: SourceRows) -> ParsedLog:
 
 
 def _with_truth(rows: SourceRows) -> SourceRows:
-    """Add the truth that stands in what NeMo-RL's environment gets."""
+    """Add the truth from the input of NeMo-RL's environment."""
     infos = rows.columns.get("extra_env_info", ())
     truths = []
     for info in infos:
@@ -147,11 +147,10 @@ def _with_truth(rows: SourceRows) -> SourceRows:
 
 
 def _turns(content: Any, before: int) -> Record:
-    """Return the prompt, the last answer, and the messages where there are more.
+    """Return the prompt, the last answer, and the messages if there are more.
 
-    `before` is how many texts make up the prompt.
+    `before` is the number of texts that make up the prompt.
     """
-    columns: Record
     if not isinstance(content, list) or not content:
         return {"completion": content or None}
     if isinstance(content[-1], Mapping):
@@ -161,7 +160,7 @@ def _turns(content: Any, before: int) -> Record:
             "messages": content,
         }
     prompt = "".join(map(str, content[:-1][:before]))
-    columns = {"prompt": prompt, "completion": content[-1]}
+    columns: Record = {"prompt": prompt, "completion": content[-1]}
     if len(content) <= before + 1:
         return columns
     answers = cycle(("assistant", "tool"))
@@ -193,13 +192,13 @@ def _parse_nemo_gym(rows: SourceRows) -> ParsedLog:
         answers = _messages(output, "assistant")
         chats["prompt"].append(before or None)
         text = assistant_text(answers)
-        if output == []:  # it ended before it wrote anything
+        if output == []:  # the model wrote nothing
             text = ""
         chats["completion"].append(text)
         chats["messages"].append([*before, *answers] or None)
     scores = columns_of_objects(columns.pop("reward_components", ()))
     columns = {**chats, **columns, **scores}
-    if "reward" not in columns:  # what a verifier gets, logged before it answers
+    if "reward" not in columns:  # the request to a verifier, logged before its answer
         return ParsedLog(replace(rows, columns=columns))
     return scored_table(
         replace(rows, columns=columns),
@@ -209,7 +208,7 @@ def _parse_nemo_gym(rows: SourceRows) -> ParsedLog:
 
 
 def _messages(items: Any, role: str) -> list[Record]:
-    """Return what OpenAI's Responses hold as chat messages, without the reasoning."""
+    """Return items of OpenAI's Responses as chat messages, without reasoning."""
     if isinstance(items, str):
         return [{"role": role, "content": items}]
     messages: list[Record] = []
@@ -236,13 +235,13 @@ def _parse_skyrl(rows: SourceRows) -> ParsedLog:
     columns = dict(rows.columns)
     scores = []
     for cell in columns["score"]:
-        if isinstance(cell, list) and numeric(cell):  # a reward a token
+        if isinstance(cell, list) and numeric(cell):  # a reward per token
             cell = sum(cell)
         scores.append(cell)
     columns["score"] = scores
     extras = columns.get("env_extras", [None] * len(rows.places))
     truths = [inner(cell, "reward_spec", "ground_truth") for cell in extras]
-    # without a truth, too: the first rows of a log decide on its columns
+    # also without truths, as the first rows of a log decide its columns
     rows = replace(rows, columns={"ground_truth": truths, **columns})
     usual = {"prompt": "input_prompt", "completion": "output_response"}
     return scored_table(rows, total="score", usual=usual)

@@ -1,13 +1,13 @@
-"""Logs of TRL and ms-swift: prompt, completion, a column a reward function, advantages.
+"""Logs of TRL and ms-swift: prompt, completion, rewards by function, advantages.
 
-TRL 1.16 writes a file a step, as GRPOTrainer and RLOOTrainer log them: step, prompt,
-completion, one column a reward function (under the name of `get_callable_name`), those
-of log_extra in alphabetical order, advantage.
+TRL 1.16 (GRPOTrainer, RLOOTrainer) writes one file per step: step, prompt, completion,
+one column per reward function (named by `get_callable_name`), the columns of log_extra
+in alphabetical order, advantage.
 
-ms-swift (4.6, GRPOTrainer.log) appends a line a step to completions.jsonl, each column
-a list: step as text, prompt, completion, one a reward function, advantages, further
-ones. Its Megatron trainer calls the step gen_step; what it sends to W&B and SwanLab has
-a row a completion.
+ms-swift (4.6, GRPOTrainer.log) appends one line per step to completions.jsonl, in which
+each column is a list: step as text, prompt, completion, one per reward function,
+advantages, further ones. Its Megatron trainer names the step gen_step. Its tables in
+W&B and SwanLab have one row per completion.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ STEP_NAMES = ("step", "gen_step")
 def _is_trl(columns: Columns) -> bool:
     if not {"step", "prompt", "completion", "advantage"} <= columns.keys():
         return False
-    if "example_id" in columns:  # a name of verifiers, with which prime-rl trains
+    if "example_id" in columns:  # a column of verifiers, which prime-rl uses
         return False
     between = _between(columns, "advantage")
-    # first come the rewards; a table in another order may have its truths there
+    # the rewards come first, but a reordered table may have its truths there
     candidates = [name for name in between if name not in ALL_ALIASES] or between
     if not numeric([0.0, *columns["advantage"]]):
         return False
@@ -53,10 +53,10 @@ def _is_trl(columns: Columns) -> bool:
 
 
 def _from_first_reward(columns: Columns, names: Sequence[str]) -> list[str]:
-    """Return the columns from the first reward on; none where no reward is found.
+    """Return the columns from the first reward on, [] if no reward is recognised.
 
-    TRL's rewards come first, and it logs no total. Where a table has another order,
-    they are the numbers that the advantages follow.
+    TRL logs rewards first and no total. In a reordered table the rewards are the
+    columns of numbers that explain the advantages.
     """
     if names and numeric([0.0, *columns[names[0]]]):
         return list(names)
@@ -67,7 +67,7 @@ def _from_first_reward(columns: Columns, names: Sequence[str]) -> list[str]:
 
 
 def _between(columns: Columns, advantage: str) -> list[str]:
-    """Return the columns between completion and advantage: scores, then log_extra's."""
+    """Return the columns between completion and advantage: rewards, then log_extra."""
     order = list(columns)
     places = (order.index("completion"), order.index(advantage))
     return order[places[0] + 1 : places[1]]
@@ -85,10 +85,10 @@ def _parse_trl(rows: SourceRows) -> ParsedLog:
             break
         candidates.append(name)
     fitted = _fit_rewards(columns, candidates)
-    if fitted is None:  # TRL's own files hold rewards as float32, log_extra as it came
-        behind = [name for name in candidates[1:] if not _is_float32(columns[name])]
-        if behind:
-            candidates = candidates[: candidates.index(behind[0])]
+    if fitted is None:  # TRL writes rewards as float32, log_extra unchanged
+        extras = [name for name in candidates[1:] if not _is_float32(columns[name])]
+        if extras:
+            candidates = candidates[: candidates.index(extras[0])]
     weights = _weights_of(candidates, fitted, has_extras=True)
     rewards = [name for name in candidates if weights[name]]
     extra = []
@@ -108,19 +108,19 @@ def _parse_trl(rows: SourceRows) -> ParsedLog:
         rows,
         weights,
         total=rewards[0] if len(rewards) == 1 else None,
-        on_missing="skip",  # nansum: a missing score is left out of the sum
+        on_missing="skip",  # TRL's nansum skips missing scores
         notes=(*_note_on_weights("TRL", weights, fitted), *data_notes),
         warnings=tuple(warnings),
     )
 
 
 def _parse_more(rows: SourceRows, first: ParsedLog) -> ParsedLog:
-    """Read more rows of a log, without looking for its rewards and their weights."""
+    """Read further rows of a log; its rewards and weights are known."""
     return ParsedLog(_clean_steps(rows))
 
 
 def _is_float32(cells: Sequence[Any]) -> bool:
-    """Return whether a column can be a reward, which TRL writes as float32."""
+    """Return whether all values are float32, in which TRL writes rewards."""
     values = np.array(cells, dtype=float)
     with np.errstate(over="ignore"):
         return np.array_equal(values.astype(np.float32), values, equal_nan=True)
@@ -129,9 +129,9 @@ def _is_float32(cells: Sequence[Any]) -> bool:
 def _fit_rewards(
     columns: Columns, names: Sequence[str], advantage: str = "advantage"
 ) -> FittedWeights | None:
-    """Return the weights of columns that the advantages follow; None where none do.
+    """Fit the weights of columns to the advantages; None if no weights fit.
 
-    A missing score adds nothing, as in TRL's nansum.
+    A missing score counts as 0, as in TRL's nansum.
     """
     steps = next((columns[name] for name in ALIASES["step"] if name in columns), None)
     steps = steps or columns["prompt"]
@@ -148,10 +148,10 @@ def _fit_rewards(
 def _weights_of(
     names: Sequence[str], fitted: FittedWeights | None, *, has_extras: bool
 ) -> dict[str, float]:
-    """Return the weight of each column: that of the fit, else TRL's default of 1.
+    """Return the weight of each column: the fitted one, else TRL's default of 1.
 
-    A column that the advantages say nothing of may be one of TRL's log_extra: it counts
-    where it is called a reward.
+    A column without a fitted weight may be one of TRL's log_extra: it counts if its
+    name contains "reward".
     """
     if fitted is None or len(names) == 1:
         return dict.fromkeys(names, 1.0)
@@ -164,9 +164,10 @@ def _weights_of(
 
 
 def _clean_steps(rows: SourceRows) -> SourceRows:
-    """Read steps as numbers, and drop those that repeat the rows of the one before.
+    """Convert steps to numbers, and drop steps that repeat the previous step's rows.
 
-    Trackers get the step as text, and a batch is logged at each step it trains.
+    Trackers store the step as text, and a batch is logged at each step that trains on
+    it.
     """
     step, gen_step = STEP_NAMES
     name = step if step in rows.columns else gen_step
@@ -231,14 +232,14 @@ def _parse_swift(rows: SourceRows) -> ParsedLog:
         rows,
         weights,
         total=rewards[0] if len(rewards) == 1 else None,
-        on_missing="skip",  # nansum, as TRL
+        on_missing="skip",  # nansum, as in TRL
         notes=(*_note_on_weights("ms-swift", weights, fitted), *data_notes),
         warnings=tuple(warnings),
     )
 
 
 def _step(cell: Any) -> Any:
-    """Return the number in a step that is logged as text."""
+    """Return a step as a number if it is logged as text."""
     is_digits = isinstance(cell, str) and cell.isascii() and cell.isdigit()
     return int(cell) if is_digits else cell
 
@@ -249,13 +250,13 @@ SCALINGS = {
     "group": "divided by the deviation of each group",
     "gdpo": "each function divided by its deviation in the group (GDPO)",
 }
-"""What advantages are divided by -> in words."""
+"""Scaling of the advantages -> its description."""
 
 
 def _note_on_weights(
     trainer: str, weights: Mapping[str, float], fitted: FittedWeights | None
 ) -> tuple[str, ...]:
-    """Describe the weights of the rewards, and where they come from."""
+    """Describe the weights of the rewards and their source."""
     used_weights = {name: weight for name, weight in weights.items() if weight}
     if len(used_weights) < 2:
         return ()

@@ -1,10 +1,9 @@
-"""Weights of reward functions, read from the advantages that a trainer logged.
+"""Infer the weights of reward functions from the advantages that a trainer logged.
 
-Within a group advantages differ as the weighted sum of the functions does, whatever
-they are divided by. So the weights are those for which, block by block, the centred sum
-is a multiple of the centred advantages: of all blocks together (nothing is divided), of
-each step (the deviation of the batch), or of each group. GDPO brings each function to
-one scale within its group first.
+Within a group, advantages are proportional to the centred weighted sum of the rewards.
+The factor is the same for all rows (no scaling), for each step (the deviation of the
+batch), or for each group. So the right weights make the centred sum a multiple of the
+centred advantages in each such block. GDPO first scales each function within its group.
 
 Source: `GRPOTrainer._generate_and_score_completions` of TRL 1.16.
 """
@@ -23,33 +22,33 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 EXACT = 1e-6
-"""Share of the squares that may be left of an exact fit: float32 leaves 1e-13."""
+"""Largest residual share of squares of an exact fit; float32 leaves 1e-13."""
 FITS = 0.01
-"""Share of the squares that may be left of a fit at all. Our choice."""
+"""Largest residual share of squares of any fit. Our choice."""
 UNIQUE = 30.0
-"""Times the squares left that the next best weights have to leave. Our choice."""
+"""Least ratio of the second best residual to the best one. Our choice."""
 DEPENDENT = 1e-8
-"""Share of a column's squares under which it depends on others. Our choice."""
+"""Residual share of a column's squares below which it depends on others. Our choice."""
 LEAST_WEIGHT = 1e-3
-"""Share of the most that a column adds under which another is not paid. Our choice."""
+"""Contribution, relative to the largest, below which a weight is 0. Our choice."""
 EPSILON = 1e-4
-"""What TRL adds to a standard deviation."""
+"""TRL adds this to a standard deviation."""
 SMALLEST_SQUARES = 1e-20
-"""Squares up to this are rounding errors."""
+"""Smaller squares are rounding errors."""
 CONSTANT = 1e-10
-"""Differences within groups up to this are rounding errors."""
+"""Smaller differences within groups are rounding errors."""
 ROWS_A_COLUMN = 4
-"""Rows beyond groups and divisors that a column needs. Our choice."""
+"""Fewest degrees of freedom per column. Our choice."""
 
 
 @dataclass(frozen=True)
 class FittedWeights:
-    """Weights that explain the advantages of a log, the largest 1.
+    """Weights that explain the advantages of a log.
 
-    `scaling` is what advantages are divided by: "none", "batch", "group", or "gdpo".
-    Only ratios can be told, but with "none", where the weights are as they are.
-    `residual` is the share of the squares that they do not explain. `unfitted_names`
-    are the columns that never differ within groups, or only as others do.
+    `scaling` is how advantages are divided: "none", "batch", "group", or "gdpo". With
+    "none" weights are absolute; otherwise only their ratios are known, and the largest
+    is 1. `residual` is the unexplained share of squares. `unfitted_names` are columns
+    that are constant within groups or linearly dependent on others.
     """
 
     weights: Mapping[str, float]
@@ -61,15 +60,15 @@ class FittedWeights:
 def fit_weights(
     columns: Mapping[str, Floats], advantages: Floats, groups: Codes, steps: Codes
 ) -> FittedWeights | None:
-    """Return the weights with which columns give the advantages; None where none fit.
+    """Fit the weights of columns to the advantages; return None if nothing fits.
 
-    Of scalings that fit exactly the simplest is taken, else the one that fits best.
+    Of the scalings that fit exactly the simplest is returned, else the best fit.
 
     Args:
-        columns: scores by name, (rows,) each, without NaN.
-        advantages: (rows,).
-        groups: codes of the rows, (rows,).
-        steps: likewise.
+        columns: Scores by name, (rows,) each, without NaN.
+        advantages: Advantages, (rows,).
+        groups: The group of each row as a code, (rows,).
+        steps: The step of each row as a code, (rows,).
 
     >>> draw, groups = np.random.default_rng(0), np.arange(32) // 8
     >>> right, brief = draw.random(32), draw.random(32)
@@ -100,15 +99,15 @@ def fit_weights(
         block = blocks.get(scaling, steps)
         if freedom - len(np.unique(block)) < ROWS_A_COLUMN * len(names):
             continue
-        of_scaling = scaled if scaling == "gdpo" else table
-        weights, residual = _fit(of_scaling, target, block)
+        terms = scaled if scaling == "gdpo" else table
+        weights, residual = _fit(terms, target, block)
         if residual > FITS:
             continue
         weights /= np.abs(weights).max()
         if scaling == "none":
             total = table @ weights
             weights *= float(target @ total) / float(total @ total)
-        sizes = np.abs(weights) * np.sqrt((of_scaling**2).sum(axis=0))
+        sizes = np.abs(weights) * np.sqrt((terms**2).sum(axis=0))
         weights[sizes < LEAST_WEIGHT * sizes.max()] = 0.0
         by_name = dict(zip(names, weights.tolist(), strict=True))
         fits.append(FittedWeights(by_name, scaling, residual, unfitted_names))
@@ -119,15 +118,16 @@ def fit_weights(
 def _fit_plain_sum(
     centred: Mapping[str, Floats], target: Floats, blocks: Mapping[str, Codes]
 ) -> FittedWeights | None:
-    """Return weights of 1 for as many first columns as give an exact fit, or None.
+    """Return an exact fit with weight 1 for the first columns, 0 for others, or None.
 
-    It is TRL's default, and a few rows decide it. The columns behind have weight 0.
+    Weights of 1 are TRL's default, and a few rows suffice to verify them. The fit with
+    the most columns is returned.
     """
     varying = [name for name in centred if np.abs(centred[name]).max() > CONSTANT]
     sums = np.cumsum(np.column_stack([centred[name] for name in varying]), axis=1)
     for count in range(len(varying), 0, -1):
         for scaling, block in blocks.items():
-            residual = _left_of(sums[:, count - 1], target, block)
+            residual = _residual(sums[:, count - 1], target, block)
             if residual <= EXACT:
                 weights = dict.fromkeys(varying[:count], 1.0)
                 weights |= dict.fromkeys(varying[count:], 0.0)
@@ -135,8 +135,8 @@ def _fit_plain_sum(
     return None
 
 
-def _left_of(total: Floats, target: Floats, blocks: Codes) -> float:
-    """Return the share of the squares of a sum that is no multiple of the target."""
+def _residual(total: Floats, target: Floats, blocks: Codes) -> float:
+    """Return the share of squares of a sum that no multiple of the target explains."""
     products = _products(total[:, None], target, blocks)
     size = float(total @ total)
     if not size or (products < 0).any():
@@ -145,9 +145,9 @@ def _left_of(total: Floats, target: Floats, blocks: Codes) -> float:
 
 
 def _products(table: Floats, target: Floats, blocks: Codes) -> Floats:
-    """Return the products of columns with the target in blocks, (blocks, columns).
+    """Return the products of columns and normalised target by block.
 
-    Those of a target of length 1; blocks without a target are left out.
+    The shape is (blocks, columns). Blocks whose target is 0 are left out.
     """
     squares = np.bincount(blocks, target * target)
     products = [np.bincount(blocks, values * target) for values in table.T]
@@ -157,14 +157,14 @@ def _products(table: Floats, target: Floats, blocks: Codes) -> Floats:
 
 
 def within_groups(table: Floats, groups: Codes) -> Floats:
-    """Return the columns of a table, (rows, columns), less the means of groups."""
+    """Return the columns of a table, (rows, columns), centred within groups."""
     means = pd.DataFrame(table).groupby(groups).transform("mean")
     centred: Floats = table - means.to_numpy()
     return centred
 
 
 def _independent(centred: Mapping[str, Floats]) -> list[str]:
-    """Return the columns that are linearly independent of those before them."""
+    """Return the columns that are linearly independent of earlier ones."""
     names: list[str] = []
     basis: list[Floats] = []
     for name, values in centred.items():
@@ -179,10 +179,10 @@ def _independent(centred: Mapping[str, Floats]) -> list[str]:
 
 
 def _fit(table: Floats, target: Floats, blocks: Codes) -> tuple[Floats, float]:
-    """Return weights that make the table a multiple of the target in each block.
+    """Return weights that make the weighted sum a multiple of the target in each block.
 
-    And the share of its squares that is left. Where other weights do nearly as well
-    the share is 1.
+    Also return the residual share of squares, which is 1 if other weights fit nearly as
+    well.
     """
     moments = table.T @ table
     products = _products(table, target, blocks)
