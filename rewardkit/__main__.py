@@ -1,4 +1,4 @@
-"""The command `rewardkit`, which signals end in one line, also while it still imports."""
+"""The command `rewardkit`; a signal ends it with one line, even while it imports."""
 
 import signal
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 INTERRUPTED = 128 + signal.SIGINT
 
 _signals: list[int] = []
-"""Numbers of the signals that ended the command, but for that of Ctrl-C."""
+"""Numbers of the signals that ended the command, except Ctrl-C's."""
 
 
 def _interrupt(number: int, _: Any) -> None:

@@ -1,4 +1,4 @@
-"""Errors: what rewardkit raises for input that it cannot use, and checks of arguments.
+"""Errors that rewardkit raises for unusable input, and checks of arguments.
 
 Each error says in one sentence what was wrong, what was expected and what to do.
 """
@@ -12,9 +12,9 @@ from numbers import Integral
 from typing import Any
 
 CAUGHT = (Exception, SystemExit, GeneratorExit)
-"""What users' files and objects may raise without ending the program."""
+"""Exceptions that users' files and objects may raise without ending the program."""
 LONGEST_PREVIEW = 80
-"""Characters of a value in a sentence."""
+"""Characters of a value's repr in a sentence, at most."""
 
 
 class InputError(ValueError):
@@ -38,11 +38,11 @@ class CasesError(InputError):
 
 
 class NotJudged(Exception):
-    """Raised in a component that does not judge a completion; never a score of 0."""
+    """A component's refusal to judge a completion; never a score of 0."""
 
 
 class LacksKey(ValueError):
-    """A function returned a dict without a key that those of other rows have."""
+    """A returned dict that lacks a key of the dicts for other rows."""
 
 
 class Cancelled(Exception):
@@ -81,7 +81,7 @@ def without_addresses(text: str) -> str:
 
 
 def error_text(error: BaseException) -> str:
-    """Return what an error says; "" where the user's exception class fails at it."""
+    """Return the message of an error, or "" if its class fails to make one."""
     try:
         return without_addresses(str(error))
     except CAUGHT:
@@ -89,13 +89,13 @@ def error_text(error: BaseException) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """Describe an error in one phrase: its type, and what it says."""
+    """Describe an error in one phrase: its type and its message."""
     kind, text = type(error).__name__, error_text(error)
     return f"{kind}: {text}" if text else kind
 
 
 def preview(value: Any) -> str:
-    """Return the repr of a value, cut to a phrase."""
+    """Return the repr of a value, cut to `LONGEST_PREVIEW` characters."""
     try:
         text = without_addresses(repr(value))
     except CAUGHT:
@@ -109,10 +109,10 @@ def preview(value: Any) -> str:
 
 
 def names_of(value: Any, argument: str) -> list[str]:
-    """Return names of columns, each once; a text is one name.
+    """Return column names without repeats; a text is one name.
 
     Raises:
-        InputError: it is no text and no list of texts.
+        InputError: `value` is neither a text nor an iterable of texts.
 
     >>> names_of("task", "by")
     ['task']
@@ -129,7 +129,7 @@ def names_of(value: Any, argument: str) -> list[str]:
 
 
 def check_label(label: Any) -> None:
-    """Raise InputError for a label that is no name of a column."""
+    """Raise InputError unless a label is None or a text, the name of a column."""
     if not (label is None or isinstance(label, str)):
         raise InputError(
             f"label={preview(label)} is no name of a column; give one such as "
@@ -138,7 +138,7 @@ def check_label(label: Any) -> None:
 
 
 def check_whole_number(name: str, value: Any, least: int) -> None:
-    """Raise InputError for an argument that is no whole number from `least` on."""
+    """Raise InputError unless an argument is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise InputError(
             f"{name}={preview(value)} is not a whole number of at least {least}"
@@ -147,14 +147,14 @@ def check_whole_number(name: str, value: Any, least: int) -> None:
 
 SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,3})?) ?([kmgtKMGT]?)i?[bB]?")
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-"""Letters of a size -> bytes."""
+"""Letter of a size -> bytes."""
 
 
 def read_size(name: str, value: Any) -> int:
     """Return the bytes of an argument such as 2_000_000_000 or "2GB".
 
     Raises:
-        InputError: it is no size, or none above 0.
+        InputError: `value` is not a size, or not above 0.
 
     >>> read_size("memory", "1.5 GB")
     1500000000

@@ -1,8 +1,8 @@
-"""Finding: one thing that a person should know about a reward, and its sentence.
+"""Findings about a reward, their evidence and their sentences.
 
 Diagnosis and probes report findings. `findings.toml`, beside this file, is the table of
-all codes: how grave each is, what it says and what to do about it. It is read when the
-first sentence is asked for, so a finding says the same in any process.
+all codes: the severity, the statement and the advice of each. It is read for the first
+sentence, so that a finding reads the same in any process.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("high", "warn", "info")
 NOT_DECIDED = "not decided"
-"""A verdict where too little was seen for another one."""
+"""The verdict for too few observations."""
 SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
-"""Shapes tell severities apart without colour."""
+"""Marks that tell severities apart by shape, not only by colour."""
 HIGH_RISK, WARN_RISK = 0.4, 0.12
-"""Risks (share of the ceiling x share of the prompts x ease) of these severities."""
+"""Risks (share of the ceiling x share of the prompts x ease) from which a finding is
+"high" or "warn"."""
 
 NAMED = 3
-"""How many components a sentence names."""
+"""Components that a sentence names, at most."""
 BY_PROBING = "found by probing"
 """First words of the `why` of a case that a probe wrote."""
 BEATS = 1.05
-"""Gain from which a wrong answer beats a right one. Our choice."""
+"""Gain above which a wrong answer beats a right one. Our choice."""
 AS_MUCH = 0.95
 """Gain from which a wrong answer earns about as much as a right one. Our choice."""
 SEE_COMPONENTS = (
     "See which component pays: rk.explain(reward, {...}) with the columns of the "
     "example."
 )
-"""Advice where the table has none."""
+"""Advice for a code without advice in the table."""
 
 
 @cache
@@ -52,7 +53,7 @@ def read_codes() -> dict[str, dict[str, dict[str, Any]]]:
     The sections are "diagnosis", "probe", "family" and "kind"; `findings.toml` explains
     the columns.
     """
-    import tomllib  # most who score read no finding
+    import tomllib  # scoring alone reads no finding
 
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
@@ -67,14 +68,14 @@ def severity_of(risk: float) -> str:
 
 @dataclass(frozen=True)
 class Example:
-    """A completion that shows a finding: its columns, what it earned and should earn.
+    """A completion that shows a finding: its columns, its reward and the expected one.
 
     `expected` is a range of rewards, or None where the call only has to return. `right`
-    and `wrong` are what a right and a wrong answer earn there; with `of_rollouts`,
-    where no truth is known, what the best and the worst paid rollout earn. `outcome` is
-    what came instead of a reward: an error, or that the call took too long; `reason` is
-    its record. `beside` has the columns of the right completion that it may not reach,
-    or of the wrong one that it has to pass.
+    and `wrong` are the rewards of a right and a wrong answer to the same prompt. With
+    `of_rollouts`, where no truth is known, they are the rewards of the best and the
+    worst paid rollout. `outcome` says what happened in place of a reward, an error or a
+    timeout; `reason` is its record. `beside` has the columns of a right completion that
+    must earn more than the example, or of a wrong one that must earn less.
     """
 
     rollout_id: Any
@@ -91,19 +92,19 @@ class Example:
 
     @property
     def completion(self) -> str:
-        """Return the completion."""
+        """Return the text of the completion."""
         return str(self.columns.get("completion"))
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Name the completions that earn `right` and `wrong`."""
+        """Return phrases for the completions that earn `right` and `wrong`."""
         if self.of_rollouts:
             return "the best rollout", "the least"
         return "a right answer", "a wrong one"
 
     @property
     def scale(self) -> str:
-        """Say what right and wrong answers earn; "" where that is not known."""
+        """Say what right and wrong answers earn, or return "" if it is not known."""
         if math.isnan(self.right):
             return ""
         best, worst = self.ends
@@ -111,7 +112,7 @@ class Example:
 
     @property
     def snippet(self) -> str:
-        """Return a line of Python that shows it, for the probed reward as `reward`."""
+        """Return a line of Python that repeats the call of `reward`."""
         columns = self.columns.items()
         arguments = ", ".join(f"{name}={as_code(value)}" for name, value in columns)
         outcome = self.outcome or f"{self.reward:.6g}"
@@ -120,7 +121,7 @@ class Example:
         return f"reward({arguments}).reward  # {outcome}"
 
     def case(self, why: str) -> dict[str, Any] | None:
-        """Return the case for a case file; None where no reward can be expected."""
+        """Return the case for a case file, or None without an expected reward."""
         if self.expected is None:
             return None
         reasons = f"{BY_PROBING}: {why}"
@@ -138,10 +139,10 @@ class Example:
         }
 
     def _order(self) -> dict[str, Any]:
-        """Return it beside what it stands on the wrong side of, as a case has it.
+        """Return the order of the example and `beside` that a case should demand.
 
-        {} where nothing is known to stand there: then only a range can be expected. An
-        order outlives other weights, a range does not.
+        {} without a completion of the same prompt to compare with: the case then holds
+        a range of rewards. Unlike a range, an order survives a change of weights.
         """
         beside = self.beside
         if beside is None or self.expected is None or self.of_rollouts:
@@ -169,17 +170,17 @@ class Example:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a person should know about a reward, with its evidence.
+    """A fact about a reward that a person should know, with its evidence.
 
     `component` is None for the reward as a whole; `part` is the data source, "" for all
-    rows. `evidence` holds what the sentence needs: the measured `value`, its 95 %
-    `interval` where it has one, and what else the templates of its code name. With
+    rows. `evidence` holds the variables of the sentence: the measured `value`, its 95 %
+    `interval` if it has one, and all that the templates of its code name. With
     `inconclusive` the interval includes the threshold, and about `n_needed` prompts
-    would decide. `n` is how much the value was measured on. `rollout_ids` are rows
+    would decide. `n` is the size of the sample behind the value. `rollout_ids` are rows
     worth reading, `suggestions` the codes of suggestions that may help.
 
-    `accepted` is the reason why a baseline accepts it, `accepted_until` the day on
-    which that ended. Only a finding of a probe has a `family` and
+    `accepted` is the reason why a baseline accepts the finding, `accepted_until` the
+    day on which that acceptance ended. Only a finding of a probe has a `family` and
     `examples`, the clearest first; its evidence lists other probes that report the same
     fault under `also`.
     """
@@ -205,7 +206,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """Say what is wrong and, of a diagnosis, what to do about it."""
+        """Say what is wrong and, for a diagnosis, what to do about it."""
         if self.family or not self.advice:
             return self.statement
         return f"{self.statement} {self.advice}"
@@ -224,17 +225,18 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """Say what to do about it, or what would decide where the numbers do not."""
+        """Say what to do about the finding, or what would decide an unclear one."""
         if self.family:
             return self._advice_of_probe
         trait = self.evidence.get("trait")
         return self._inconclusive or self._render(f"do_for_{trait}", "do")
 
     def _text(self, *columns: str) -> str:
-        """Return the text of the table in the first of these columns that has one.
+        """Return the first text that the table of codes has in one of these columns.
 
-        Of its code, else of its family, else of its kind; "" where there is none. An
-        empty row of a diagnosis is said in the words of probes.
+        The row of the code comes first, then that of its family, then that of its kind;
+        "" if none has a text. A code with an empty row under "diagnosis" takes its text
+        from "probe".
         """
         is_empty = not read_codes()["diagnosis"].get(self.code, True)
         places = [("probe" if is_empty else "diagnosis", self.code)]
@@ -252,7 +254,7 @@ class Finding:
         return _template(self._text(*columns)).render(self._variables())
 
     def _variables(self) -> dict[str, Any]:
-        """Return what templates may name: the evidence, and phrases made of it."""
+        """Return the variables of templates: the evidence and phrases made of it."""
         if not self.family:
             who = f"Component {self.component!r}" if self.component else "The reward"
             measured = with_interval(self.evidence)
@@ -275,7 +277,7 @@ class Finding:
         }
 
     def _add_subject(self, text: str) -> str:
-        """Add the component and the data source that a finding of a probe is about."""
+        """Append the components and the data source of a probe's finding to `text`."""
         names = self.evidence.get("components") or []
         if len(names) > 1:
             text += f" Components: {most(names, NAMED)}."
@@ -287,7 +289,7 @@ class Finding:
 
     @property
     def fault(self) -> str:
-        """Say what an alarm of a probe is, such as "hole"."""
+        """Name the kind of fault that a probe reports, such as "hole"."""
         trait = self.evidence.get("trait")
         return self._text(f"fault_for_{trait}", "fault") or "hole"
 
@@ -307,7 +309,7 @@ class Finding:
 
     @property
     def _inconclusive(self) -> str:
-        """Say that the numbers do not decide, and how many would; "" where they do."""
+        """Say why the numbers do not decide and how many would; "" if they decide."""
         if not self.evidence.get("inconclusive"):
             return ""
         few, needed = self.evidence.get("too_few"), self.evidence.get("n_needed")
@@ -331,27 +333,27 @@ class Finding:
 
     @property
     def gravity(self) -> str:
-        """Return its severity, "info" where it is accepted."""
+        """Return the severity, or "info" for an accepted finding."""
         return "info" if self.accepted else self.severity
 
     @property
     def key(self) -> str:
-        """Return its name in a baseline, without numbers that a seed changes.
+        """Return the name of the finding in a baseline, the same for every seed.
 
-        It is made of the code, component and part, of what an exploit is made of, and
-        of the type of an error.
+        It joins the code, the component, the part and a detail: the ingredients of an
+        exploit, or the type of an error.
         """
         names = (self.code, self.component, self.part, self._detail)
         return "/".join(filter(None, names))
 
     @property
     def cause(self) -> str:
-        """Return its key without the component, which not every tool can name."""
+        """Return the key without the component, as not every tool can name that."""
         return replace(self, component=None).key
 
     @property
     def _detail(self) -> str:
-        """Return what tells it from other findings of its code."""
+        """Return a text that sets the finding apart from others of its code, or ""."""
         if self.code == "exploit":
             return str(self.evidence.get("says", ""))
         reason = self.evidence.get("reason")
@@ -403,10 +405,10 @@ Findings = Sequence[Finding]
 
 @dataclass(frozen=True)
 class Rule:
-    """One entry of a list: a function that looks for findings of some `codes`.
+    """A function that looks for findings of some `codes`.
 
-    `find` takes what is looked at and the findings of the rules before it, so that one
-    cause is reported once. Its keyword-only parameters are thresholds with defaults.
+    `find` takes a subject and the findings of the rules before it, so that one cause is
+    reported once. Its keyword-only parameters are thresholds with defaults.
     """
 
     codes: tuple[str, ...]
@@ -414,12 +416,12 @@ class Rule:
 
     @cached_property
     def thresholds(self) -> dict[str, float]:
-        """Return the thresholds and their defaults."""
+        """Return the defaults of the thresholds, by name."""
         return dict(getattr(self.find, "__kwdefaults__", None) or {})
 
 
 def rule(*codes: str) -> Callable[[Callable[..., Iterable[Finding]]], Rule]:
-    """Make a function the rule that reports these codes."""
+    """Return a decorator that makes a function the Rule for these codes."""
     return lambda find: Rule(codes, find)
 
 
@@ -430,11 +432,11 @@ def run_rules(
     thresholds: Mapping[str, float] | None = None,
     after_rule: Callable[[], None] | None = None,
 ) -> list[Finding]:
-    """Return what the rules find in a subject, in their order.
+    """Run rules on a subject and return their findings, in the order of the rules.
 
     Args:
-        rules: the rules; each is called with the findings of those before it.
-        subject: what they look at, such as a `View`.
+        rules: the rules; each gets the findings of those before it.
+        subject: the object that the rules examine, such as a `View`.
         thresholds: values that replace the defaults of the rules.
         after_rule: called after each rule, to report progress.
     """
@@ -454,7 +456,7 @@ def run_rules(
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment  # not before the first sentence is asked for
+    from jinja2 import Environment  # slow to import, and only sentences need it
 
     environment = Environment()  # plain text: pages escape it
     environment.filters |= {
@@ -469,7 +471,7 @@ def _environment() -> Environment:
 
 
 def list_amounts(amounts: Mapping[str, float]) -> str:
-    """List amounts with their signs; one below a thousandth of the largest is 0.
+    """List amounts with signs; less than a thousandth of the largest counts as 0.
 
     >>> list_amounts({"exact": -0.145, "short": 0.0977, "form": 9.7e-17})
     'exact -0.145, short +0.0977, form +0'
@@ -487,7 +489,7 @@ def _template(text: str) -> Template:
 
 
 def _describe_reason(evidence: Mapping[str, Any]) -> str:
-    """Say why most calls failed, and how often each of several types of error came."""
+    """Say why most calls failed, and count the other types of error."""
     reason, errors = str(evidence.get("reason", "")), evidence.get("errors", ())
     if not errors:
         return reason
@@ -497,7 +499,7 @@ def _describe_reason(evidence: Mapping[str, Any]) -> str:
 
 
 def _describe_gain(evidence: Mapping[str, Any]) -> str:
-    """Say what a completion earned beside a right answer."""
+    """Compare the reward of a completion with that of a right answer, in words."""
     if evidence.get("beyond"):
         return "earned more than any rollout"
     best = "the right answer" if evidence.get("truth", True) else "the best rollout"
@@ -512,14 +514,14 @@ def _describe_gain(evidence: Mapping[str, Any]) -> str:
 
 
 def _describe_loss(share: float) -> str:
-    """Say which share of what being right adds was lost."""
+    """Say what share of the credit for a right answer was lost."""
     if share >= AS_MUCH:
         return "got no credit"
     return f"lost {percent(share)} of its credit"
 
 
 def most(names: Sequence[str], limit: int = 4) -> str:
-    """List the first few names, and say how many more there are."""
+    """List the first `limit` names and the number of the others."""
     listed = ", ".join(names[:limit])
     if len(names) > limit:
         listed += f" and {len(names) - limit} more"
@@ -527,7 +529,7 @@ def most(names: Sequence[str], limit: int = 4) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Write a number with its noun.
+    """Write a number with its noun, in the plural if it is not 1.
 
     >>> counted(1, "group"), counted(2000, "group")
     ('1 group', '2,000 groups')
@@ -538,7 +540,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def describe_size(rows: int, sampled_from: int) -> str:
-    """Say how many rollouts these are, and of how many they are a sample, if they are.
+    """Say how many rollouts there are, and of how many they are a sample (0: of none).
 
     >>> describe_size(250, 2000)
     '250 of 2,000 rollouts (a sample)'
@@ -549,11 +551,11 @@ def describe_size(rows: int, sampled_from: int) -> str:
 
 
 LARGEST_WRITTEN_OUT = 1e9
-"""Numbers from here on are written with an exponent."""
+"""Absolute value from which numbers are written with an exponent."""
 
 
 def short_number(value: float, digits: int = 3) -> str:
-    """Write a number for a person: few digits, and 0 for what is only rounding.
+    """Write a number for a person: few digits, and 0 in place of rounding noise.
 
     >>> short_number(0.123456), short_number(-9.3e-18), short_number(1600)
     ('0.123', '0', '1,600')
@@ -585,7 +587,7 @@ def percent(share: float) -> str:
 
 
 def with_interval(evidence: Mapping[str, Any]) -> str:
-    """Write the measured value as a share, with its interval where it has one."""
+    """Write the measured `value` as a share, with its `interval` if there is one."""
     value = percent(evidence.get("value", math.nan))
     low, high = evidence.get("interval", (math.nan, math.nan))
     if math.isnan(low) or {percent(low), percent(high)} == {value}:
@@ -594,7 +596,7 @@ def with_interval(evidence: Mapping[str, Any]) -> str:
 
 
 def as_code(value: Any, longest: int = 400) -> str:
-    """Write a value as Python has it; of a long text, what repeats is multiplied.
+    """Write a value as Python code; in a long text, repeats become multiplications.
 
     >>> as_code("a" * 30000 + "!", longest=100)
     "'a' * 30000 + '!'"
@@ -614,7 +616,7 @@ def as_code(value: Any, longest: int = 400) -> str:
 
 
 def _cut(value: Any, longest: int = 6000) -> Any:
-    """Return the value; of a very long text the beginning."""
+    """Return the value, or the beginning of a very long text."""
     if not isinstance(value, str) or len(value) <= longest:
         return value
     return f"{value[:longest]}... ({len(value) - longest} more characters)"

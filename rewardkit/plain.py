@@ -11,31 +11,31 @@ from typing import Any, ClassVar
 import numpy as np
 
 Plain = Mapping[str, Any]
-"""Plain data by name, to be read: a rollout, a case, a record of a run."""
+"""Read-only plain data by name: a rollout, a case, a record of a run."""
 Record = dict[str, Any]
-"""Plain data by name, to be made: what a record is in JSON, options, evidence."""
+"""Mutable plain data by name: a record for JSON, options, evidence."""
 
 
 class PlainRecord:
-    """A dataclass that gives itself as plain data.
+    """A dataclass that can return itself as plain data.
 
-    `IN_RECORD` names the fields and properties that stand there, in their order. By
-    default they are the fields that its repr shows.
+    `IN_RECORD` names the fields and properties to include, in order. By default these
+    are the fields that its repr shows.
     """
 
     IN_RECORD: ClassVar[tuple[str, ...]] = ()
 
     def record(self) -> Record:
-        """Return it as plain data."""
+        """Return the dataclass as plain data."""
         names = self.IN_RECORD or _field_names(self)
         return {name: to_plain(getattr(self, name)) for name in names}
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value as dicts, lists, texts and numbers, all the way down.
+    """Convert a value to nested dicts, lists, texts and numbers.
 
-    A dataclass becomes a dict of the fields that its repr shows; whatever has a method
-    `record` becomes what that returns. NaN stays NaN, see `to_json`.
+    A dataclass becomes a dict of the fields that its repr shows. An object with a
+    method `record` becomes the result of that method. NaN stays NaN, see `to_json`.
 
     >>> to_plain({"values": (np.arange(2), np.float64(0.5)), "path": Path("a.py")})
     {'values': [[0, 1], 0.5], 'path': 'a.py'}
@@ -55,9 +55,9 @@ def to_plain(value: Any) -> Any:
 
 
 def write_order(above: Plain, below: Plain) -> Record:
-    """Return an order of two completions as a case file has it.
+    """Return a case for a case file: `above` must earn more than `below`.
 
-    Columns that both have alike are shared; the completion stands on each side.
+    Columns with equal values are shared; each side keeps its own completion.
 
     >>> right, wrong = ({"completion": text, "prompt": "?"} for text in "45")
     >>> write_order(right, wrong)
@@ -69,7 +69,7 @@ def write_order(above: Plain, below: Plain) -> Record:
 
 
 def write_pair(first: Plain, second: Plain) -> Record:
-    """Return two completions as a case file has them, none of them said to be better.
+    """Return a case for a case file that pairs two completions without an order.
 
     >>> write_pair({"completion": "4"}, {"completion": "5"})
     {'pair': [{'completion': '4'}, {'completion': '5'}]}
@@ -89,9 +89,9 @@ def write_pair(first: Plain, second: Plain) -> Record:
 
 
 def to_json(value: Any) -> Any:
-    """Return a value as strict JSON has it: a number that is not finite is None.
+    """Convert a value to strict JSON types; a number that is not finite becomes None.
 
-    What JSON has no form for, such as a date, becomes its text.
+    A value that JSON cannot hold, such as a date, becomes its text.
 
     >>> to_json({1: math.nan, "a": (1, {2})})
     {'1': None, 'a': [1, '{2}']}
@@ -107,17 +107,17 @@ def to_json(value: Any) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is an int or a float, and no bool."""
+    """Return whether a value is an int or a float, but not a bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_finite_number(value: Any) -> bool:
-    """Return whether a value is a number, but no NaN, infinity or bool."""
+    """Return whether a value is a finite int or float, but not a bool."""
     return is_number(value) and math.isfinite(value)
 
 
 def values_by_field(record: Any) -> Record:
-    """Return the values of a dataclass by the names of its fields."""
+    """Return the fields of a dataclass: name -> value, not converted."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 

@@ -1,6 +1,6 @@
-"""Reasons: why a row has no score, as a code with details; the sentence is made last.
+"""Reasons why a row has no score: a code with details, rendered as a sentence last.
 
-A function that gave no value is represented by its Reason, from the call to the table.
+From the call to the table, a Reason takes the place of the missing value.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from enum import Enum
 from typing import Any
 
 PARSERS = ("json.loads", "float")
-"""Functions that make a dict, a list or a number of a text."""
+"""Functions that parse a text into a dict, a list or a number."""
 
 HIDDEN = "[redacted]"
-"""Stands for what a user's function or a completion said."""
+"""Replacement for text from a user's function or a completion."""
 
 
 class ReasonCode(Enum):
-    """What kept a row from being scored."""
+    """The kind of cause that kept a row from being scored."""
 
     RAISED = "raised"
     LATE = "late"
@@ -94,21 +94,21 @@ ABSTENTIONS = frozenset(
         ReasonCode.NO_ROUTE,
     }
 )
-"""Reasons for not judging a row, where nothing went wrong."""
+"""Reasons for not judging a row although nothing failed."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a row has no score; `str(reason)` is the sentence.
+    """The reason why a row has no score; `str(reason)` is the sentence.
 
-    Only `words` and `value` may quote a completion: what a function said, and how its
-    answer prints. `error` is the type of an exception and `place` the user's line that
-    it came from; `type_name` is the type of a wrong answer and `expected` what would
-    have been right. `names` are the columns, fields or components that are missing; of
-    an exception, the text that was taken for another value, and `expected` then what
-    parses it, one of `PARSERS`. `passed_by` has the fields that failed with this reason
-    before it reached the component, the outermost first, and "" for the component's own
-    gate.
+    Only `words` and `value` may quote a completion: `words` is the message of a
+    function, `value` the repr of its result. `error` is the type of an exception,
+    `place` the user's line that raised it. `type_name` is the type of a wrong result,
+    `expected` describes a right one. `names` are the missing columns, fields or
+    components. If an exception came from using a text column as another type, `names`
+    has that column and `expected` the parser to use, one of `PARSERS`. `passed_by`
+    lists the fields that failed with this reason before it reached the component, the
+    outermost first; "" stands for the component's own gate.
     """
 
     code: ReasonCode
@@ -119,10 +119,10 @@ class Reason:
     type_name: str = ""
     expected: str = ""
     ending: str = ""
-    """Exit status or signal of a process that a call ended."""
+    """Exit status or signal of the process that ended during a call."""
     seconds: float = 0.0
     returned: int = 0
-    """Number of values in a list of the wrong length, for so many `rows`."""
+    """Length of a returned list that should have had `rows` values."""
     rows: int = 0
     names: tuple[str, ...] = ()
     passed_by: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class Reason:
 
     @property
     def _unparsed(self) -> str:
-        """Say how a text becomes the value that it was taken for."""
+        """Say how to parse a text that was used as another type, or return ""."""
         if not self.names or self.expected not in PARSERS:
             return ""
         name = self.names[0]
@@ -160,57 +160,57 @@ class Reason:
 
     @property
     def title(self) -> str:
-        """Type of the exception, or the code in words."""
+        """Return the type of the exception, or the code in words."""
         return self.error or self.code.value.replace("_", " ")
 
     @property
     def is_abstention(self) -> bool:
-        """Whether the row is not judged, rather than failed."""
+        """Return whether the row was not judged, as opposed to failed."""
         return self.code in ABSTENTIONS and not self.passed_by
 
     @property
     def is_out_of_time(self) -> bool:
-        """Whether the call was ended as late, or not made because others were."""
+        """Return whether the call ran out of time, or was skipped after late ones."""
         return self.code in (ReasonCode.LATE, ReasonCode.NOT_TRIED)
 
     @property
     def is_infinite(self) -> bool:
-        """Whether the component's own score was infinite."""
+        """Return whether the component's own score was infinite."""
         if self.passed_by:
             return False
         return self.code is ReasonCode.NOT_FINITE and self.value in ("inf", "-inf")
 
     @property
     def is_undecided_gate(self) -> bool:
-        """Whether the component was not called because a gate had no value."""
+        """Return whether a gate without a value kept the component from running."""
         undecided = (ReasonCode.GATE_UNDECIDED, ReasonCode.REWARD_GATE_UNDECIDED)
         return self.code in undecided or self.passed_by[:1] == ("",)
 
     def passed_on(self, name: str) -> Reason:
-        """Return the reason of what needs this field, or stands behind this gate."""
+        """Return the reason for a dependent of field `name`, or of the gate ("")."""
         return replace(self, passed_by=(name, *self.passed_by))
 
     def redacted(self) -> Reason:
-        """Return the reason without what a function or a completion said."""
+        """Return the reason without text from a function or a completion."""
         if self.code is ReasonCode.NOT_FINITE:  # inf, -inf or nan
             return self
         words = HIDDEN if self.words else ""
         return replace(self, words=words, value=HIDDEN if self.value else "")
 
     def shortened(self, longest: int = 200) -> Reason:
-        """Return the reason with its words cut, so that they fit into a sentence."""
+        """Return the reason with its `words` cut to `longest` characters."""
         if len(self.words) <= longest:
             return self
         return replace(self, words=f"{self.words[: longest - 3]}...")
 
     def record(self) -> dict[str, Any]:
-        """Return the reason as plain data: its code, and the details that it has."""
+        """Return the reason as plain data: its code and the details that are set."""
         details = {item.name: getattr(self, item.name) for item in fields(self)}
         present = {name: detail for name, detail in details.items() if detail}
         return {**present, "code": self.code.value}
 
     def to_json(self) -> str:
-        """Return the reason as compact JSON, from which `from_json` makes it again.
+        """Return the reason as compact JSON that `from_json` reads.
 
         >>> Reason(ReasonCode.LATE, seconds=5.0).to_json()
         '{"code":"late","seconds":5.0}'
@@ -231,7 +231,7 @@ class Reason:
 
 
 def read_reasons(texts: Iterable[Any]) -> list[Reason | None]:
-    """Read a column of `Reason.to_json`, where None or NaN stands for no reason."""
+    """Read a column written by `Reason.to_json`; None and NaN mean no reason."""
     texts = list(texts)
     distinct = {text for text in texts if isinstance(text, str)}
     reasons = {text: Reason.from_json(text) for text in distinct}

@@ -1,11 +1,11 @@
-"""An agent's messages as turns, tool calls with their results, and a final answer.
+"""Read an agent's messages as turns, tool calls with results, and a final answer.
 
-Messages are those of OpenAI's chat form, with `tool_calls` or the old `function_call`,
-or with the calls as text, ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``
-(or Llama's "parameters", or what `read_function` reads), and results in tool messages
-or in ``<tool_response>``. A text is one assistant turn. Nothing that stands in messages
-raises, and nothing that an assistant writes can pass for a result: those come from
-tool, function and user messages only.
+Messages have OpenAI's chat form. Calls are in `tool_calls` or the old `function_call`,
+or in the text as ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>`` (or with
+Llama's "parameters", or in the form that `read_function` reads). Results are in tool
+messages or in ``<tool_response>``. A text is one assistant turn. No content of messages
+raises an error. An assistant cannot forge a result, as results come from tool, function
+and user messages only.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from rewardkit.primitives.messages import (
 )
 
 FailureTest = Callable[[str], bool]
-"""A test of the text of a result: whether its call failed."""
+"""A predicate on the text of a result: True if its call failed."""
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A call that an assistant made, and what came of it.
+    """A tool call by an assistant, with its result.
 
-    `arguments` is a dict with sorted keys; of a malformed call (no name, or arguments
-    that are no JSON object) it is the text that stands there instead, if any. `result`
-    is ``None`` where none was seen. `failed` is then ``None`` too, but a malformed call
-    has always failed. `turn` counts the assistant's turns from 0.
+    `arguments` is a dict with sorted keys. A malformed call has no name, or arguments
+    that are no JSON object: then `arguments` is their text or ``None``. `result` is
+    ``None`` if the transcript has none. `failed` is then ``None`` too, except that a
+    malformed call has always failed. `turn` counts the assistant's turns from 0.
     """
 
     name: str
@@ -48,20 +48,20 @@ class ToolCall:
 
     @property
     def malformed(self) -> bool:
-        """Whether no tool could be run with it."""
+        """Return whether the call lacks what a tool needs to run."""
         return not (self.name and isinstance(self.arguments, dict))
 
     @property
     def key(self) -> str:
-        """Name and arguments as one text: equal for two calls that ask for the same."""
+        """Return name and arguments as one text, equal for identical calls."""
         return _encode([self.name, self.arguments])
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """The text that a tool gave back, and the id of its call.
+    """The text that a tool returned, with the id of its call.
 
-    `is_flagged` says whether the message itself tells of a failure.
+    `is_flagged` says whether fields of the message report a failure.
     """
 
     text: str
@@ -69,7 +69,7 @@ class ToolResult:
     id: str | None
 
     def has_failed(self, test: FailureTest | None = None) -> bool:
-        """Whether it tells of a failure, by `test` or by itself."""
+        """Return whether the result reports a failure, by `test` or by default."""
         if test is not None:
             return bool(test(self.text))
         return self.is_flagged or says_error(self.text)
@@ -86,15 +86,15 @@ class Turn:
 def read_calls(
     messages: Any, *, failed: FailureTest | None = None
 ) -> tuple[ToolCall, ...] | None:
-    """Read the tool calls of a transcript in their order, each with its result.
+    """Read the tool calls of a transcript in order, each with its result.
 
-    ``None`` where messages are missing: neither a list nor a text, which is one turn
-    without results. A result belongs to the call of its `tool_call_id` in the turn
-    before it, one without to the next unanswered call there; malformed calls are passed
-    over where a turn has fewer results than calls. Text calls are read in messages
-    without structured ones, outside of ``<think>``. A call failed if it is malformed or
-    `failed` says so of its result's text; by default `says_error` does, or the tool
-    message's own fields.
+    Returns ``None`` if `messages` is neither a list nor a text (one turn without
+    results). A result belongs to the call with its `tool_call_id` in the turn before
+    it; without an id, to the next unanswered call there. If a turn has fewer results
+    than calls, malformed calls get none. Calls in text are read only in messages
+    without structured calls, and outside of ``<think>``. A call failed if it is
+    malformed or if `failed` says so of the text of its result. The default for `failed`
+    is `says_error` and the fields of the tool message.
 
     >>> text = '<tool_call>{"name": "add", "arguments": {"b": 2, "a": 1.0}}</tool_call>'
     >>> (call,) = read_calls(text)
@@ -120,9 +120,10 @@ def read_calls(
 
 
 def read_turns(messages: Any) -> list[Turn] | None:
-    """Read the assistant's turns, after one for what comes before the first.
+    """Read the turns of a transcript: an opening one, then one per assistant message.
 
-    That one has no message. ``None`` where messages are missing.
+    The opening turn has no message; it holds results before the first assistant
+    message. Returns ``None`` if `messages` is neither a list nor a text.
     """
     if isinstance(messages, str):
         messages = [{"role": "assistant", "content": messages}]
@@ -144,7 +145,7 @@ def read_turns(messages: Any) -> list[Turn] | None:
 def final_answer(turns: list[Turn]) -> str | None:
     """Return the text of the last turn without reasoning and calls.
 
-    ``None`` where no assistant speaks.
+    Returns ``None`` if there is no assistant message.
     """
     if len(turns) < 2:
         return None
@@ -156,7 +157,7 @@ def final_answer(turns: list[Turn]) -> str | None:
 
 
 def _read_results(message: Mapping[str, Any], role: str) -> Iterator[ToolResult]:
-    """Read the ``<tool_response>`` blocks of a message, or else all of a tool's."""
+    """Yield each ``<tool_response>`` of a message, or the whole of a tool's message."""
     text = content_text(message.get("content"))
     texts = [text]
     if role == "user" or text.lstrip().startswith("<tool_response>"):
@@ -177,12 +178,12 @@ _ERROR = re.compile(
 
 
 def says_error(text: str) -> bool:
-    """Whether the text of a result tells of a failure.
+    """Return whether the text of a result reports a failure.
 
-    It does where it is a JSON object with an "error" that is neither empty nor a
-    measured float, a true "is_error", a false "success", or a "status" of error,
-    failed, failure or 400 to 599; and where it begins with Error, Exception, Traceback,
-    or an exception's name and a colon.
+    It does if it is a JSON object with an "error" that is neither empty nor a float (a
+    measurement), a true "is_error", a false "success", or a "status" of error, failed,
+    failure or 400 to 599. It also does if it begins with Error, Exception, Traceback,
+    or the name of an exception and a colon.
 
     >>> says_error("KeyError: 'city'"), says_error('{"success": false}')
     (True, True)
@@ -217,7 +218,7 @@ _PendingCall = tuple[str | None, ToolCall]
 
 
 def _call_entries(message: Mapping[str, Any]) -> list[Any]:
-    """Return the entries of a message's calls, or the calls in its text."""
+    """Return the structured calls of a message, or else the calls in its text."""
     entries = as_list(message.get("tool_calls"))
     if entries:
         return entries
@@ -230,7 +231,7 @@ def _call_entries(message: Mapping[str, Any]) -> list[Any]:
 
 
 def _read_call(entry: Any, turn: int) -> _PendingCall:
-    """Read a call from an entry or from the text between the tags."""
+    """Read a call from a structured entry, or from the text between call tags."""
     if not isinstance(entry, Mapping):
         text = entry if isinstance(entry, str) else None
         return None, ToolCall("", text, None, None, turn)
@@ -244,7 +245,7 @@ def _read_call(entry: Any, turn: int) -> _PendingCall:
 
 
 def _read_arguments(arguments: Any) -> Any:
-    """Return a dict of plain values, {} for none; the text of what is no object."""
+    """Return arguments as a dict of plain values ({} if absent), or else their text."""
     text = arguments if isinstance(arguments, str) else None
     if arguments is None or (text is not None and not text.strip()):
         return {}
@@ -263,7 +264,7 @@ _encode = json.JSONEncoder(sort_keys=True).encode
 def _match_results(
     calls: list[_PendingCall], results: list[ToolResult]
 ) -> dict[int, ToolResult]:
-    """Return the results of a turn by the places of the calls that they answer."""
+    """Assign the results of a turn to its calls: place of the call -> result."""
     matched: dict[int, ToolResult] = {}
     waiting = {place: call_id for place, (call_id, _) in enumerate(calls)}
     others: list[ToolResult] = []
@@ -276,7 +277,7 @@ def _match_results(
             del waiting[places[0]]
     takers = list(waiting)
     if any(result.id is not None for result in others):
-        # A result with another id is not that of a call with one.
+        # A result with an unknown id cannot answer a call that has an id.
         takers = [place for place in takers if waiting[place] is None]
     if len(others) < len(takers):
         takers = [place for place in takers if not calls[place][1].malformed]
@@ -294,11 +295,11 @@ _RESPONSE = re.compile(r"<(/?)(tool_response)>")
 
 
 def _pieces_of_kind(text: str, tags: re.Pattern[str], wanted: str) -> list[str]:
-    """Return the pieces of a text in the tag `wanted`, or in no tag ("text").
+    """Return the pieces of a text inside the tag `wanted`, or outside all ("text").
 
-    A tag ends where it is closed or opened again, or with the text; other tags in it
-    are part of it. What stands before a ``</think>`` that nothing opened is thought,
-    too: the template gave its beginning.
+    A tag ends where it is closed or opened again, or with the text; other tags inside
+    are part of its content. Text before an unopened ``</think>`` is reasoning too, as
+    the chat template wrote the opening tag.
     """
     pieces: list[tuple[str, str]] = []
     kind = "text"

@@ -1,4 +1,4 @@
-"""When a component counts: a condition on one column, or a predicate over several."""
+"""Gates, which decide when a component counts: by one column or by a predicate."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rewardkit.primitives.primitive import Made
 class gate(Made):
     """A condition on a score, field or column (by name, with limits), or a predicate.
 
-    A predicate asks for columns by parameter name, as components do, and says with True
-    that the gate is open. A component behind a closed gate is not run: status
-    ``gated``; behind a gate on a missing value it is ``abstained``. ValueError: a name
-    that is empty, a column without a limit, a predicate with one, or limits that
-    nothing meets.
+    A predicate asks for columns by parameter name, as components do, and opens the gate
+    by returning True. A component behind a closed gate does not run: its status is
+    ``gated``. If the value of the gate is missing, the status is ``abstained``.
+    ValueError: an empty name, a column without a limit, a predicate with one, or limits
+    that no value meets.
 
     >>> import rewardkit as rk
     >>> rk.gate("correct", at_least=1.0)
@@ -66,7 +66,7 @@ class gate(Made):
             raise ValueError(f"{self!r} can never open")
 
     def admits(self, value: Any) -> bool | None:
-        """Whether the gate is open for a value of its column; None: it is missing."""
+        """Return whether a value opens the gate, or None if the value is missing."""
         if value is None:
             return None
         if isinstance(value, Real) and value != value:  # NaN, also numpy's
@@ -79,4 +79,4 @@ class gate(Made):
 
 
 Gate = gate
-"""Its name as a type."""
+"""Name of `gate` in type annotations."""

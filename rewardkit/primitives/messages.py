@@ -1,6 +1,6 @@
-"""The parts of messages in OpenAI's form, their text and tool calls; strict JSON.
+"""Read the text and the tool calls of messages in OpenAI's form, and strict JSON.
 
-Nothing that stands in messages raises.
+No content of messages raises an error.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ DEEPEST_ARGUMENTS = 100
 """Nesting from which a call counts as malformed. Our choice: schemas end at a few."""
 
 MOST_BITS = 4096
-"""Bits of a whole number in arguments. Our choice: Python refuses to write more."""
+"""Bits of an integer in arguments. Our choice: Python refuses to print many more."""
 
 NO_JSON = object()
-"""Stands for the value of a text that is no JSON."""
+"""Stands for the value of a text that is not JSON."""
 
 
 def read_strict_json(text: str, **numbers: Any) -> Any:
-    """Read a text of strict JSON (no NaN, no single quotes), or return `NO_JSON`.
+    """Parse strict JSON (no NaN, no single quotes), or return `NO_JSON`.
 
-    `numbers` are `parse_int` and `parse_float` of the json module.
+    `numbers` are the options `parse_int` and `parse_float` of `json.loads`.
     """
     try:
         return json.loads(text, parse_constant=_refuse_constant, **numbers)
@@ -45,7 +45,7 @@ _ANY_BRACKET = re.compile(r"[\[\]{}]")
 
 
 def bracket_depth(text: str) -> int:
-    """Return how deep the brackets of a text nest."""
+    """Return the greatest depth of nested square and curly brackets in a text."""
     depth = deepest = 0
     for bracket in _ANY_BRACKET.findall(text):
         depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
@@ -61,20 +61,20 @@ def assistant_text(
 ) -> str | None:
     """Return the text of the assistant's messages in a transcript.
 
-    Messages are joined by an empty line, content in parts by line breaks; parts that
-    are no text are left out.
+    Messages are joined by an empty line, the text parts of one message by line breaks;
+    other parts are left out.
 
     Args:
-        messages: A transcript in OpenAI's form; a string is returned as it is.
+        messages: A transcript in OpenAI's form; a string is returned unchanged.
         turns: The "last" assistant message, or "all" of them.
-        tool_calls: Whether the calls of a message follow its text as
-            ``<tool_call>{...}</tool_call>``, one a line, where `tool_call` finds them.
+        tool_calls: Whether to append the calls of a message to its text, one a line, as
+            ``<tool_call>{...}</tool_call>``, the form that `tool_call` extracts.
 
     Returns:
-        The text; ``None`` where no assistant speaks.
+        The text, or ``None`` if there is no assistant message.
 
     Raises:
-        ValueError: `turns` is unknown, or `tool_calls` is no bool.
+        ValueError: `turns` is unknown, or `tool_calls` is not a bool.
 
     >>> question = {"role": "user", "content": "2+2?"}
     >>> assistant_text([question, {"role": "assistant", "content": "4"}])
@@ -99,7 +99,7 @@ def assistant_text(
 
 
 def opening_turns(messages: Any) -> list[Mapping[str, Any]]:
-    """Return the turns of a transcript before the assistant's first, all without one.
+    """Return the messages of a transcript before the assistant's first one, if any.
 
     >>> question, answer = {"role": "user"}, {"role": "assistant"}
     >>> opening_turns([question, answer, question])
@@ -111,7 +111,7 @@ def opening_turns(messages: Any) -> list[Mapping[str, Any]]:
 
 
 def turns_before(messages: Any) -> str:
-    """Describe the turns before the last assistant message of a transcript.
+    """Describe the messages before the last assistant message of a transcript.
 
     >>> call = {"role": "assistant", "tool_calls": [{"function": {"name": "price"}}]}
     >>> answer = {"role": "assistant", "content": "7"}
@@ -133,13 +133,13 @@ def turns_before(messages: Any) -> str:
 
 
 def as_list(value: Any) -> list[Any] | None:
-    """Return the items of a list, tuple or array (as tables hold lists), else None."""
+    """Return the items of a list, tuple or array (a list in a table), else None."""
     items = value.tolist() if isinstance(value, np.ndarray) else value
     return list(items) if isinstance(items, list | tuple) else None
 
 
 def content_text(content: Any) -> str:
-    """Return the text of a message's content, its parts one a line, objects as JSON."""
+    """Return the content of a message as text: parts one a line, an object as JSON."""
     if isinstance(content, str):
         return content
     parts = as_list(content) or []
@@ -161,7 +161,7 @@ def content_text(content: Any) -> str:
 
 
 def prompt_text(prompt: Any) -> str:
-    """Return a prompt as text: of chat messages what the last of them says."""
+    """Return a prompt as text: for chat messages, the content of the last one."""
     if isinstance(prompt, Sequence) and not isinstance(prompt, str) and prompt:
         last = prompt[-1]
         content = last.get("content") if isinstance(last, dict) else last
@@ -170,10 +170,10 @@ def prompt_text(prompt: Any) -> str:
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
-    """Return the value in JSON's own types, keys sorted, 1.0 as 1.
+    """Convert a value to JSON types, with sorted keys and whole floats as ints.
 
     Raises:
-        ValueError: JSON cannot hold it, or it is too deep or too large.
+        ValueError: JSON cannot hold `value`, or it is too deep or too large.
     """
     if isinstance(value, np.floating):
         value = float(str(value))
@@ -194,7 +194,7 @@ def plain_value(value: Any, depth: int = 0) -> Any:
 
 
 def arguments_of(call: Mapping[str, Any]) -> Any:
-    """Return the "arguments" of a call, or its "parameters", as Llama calls them."""
+    """Return the "arguments" of a call, or Llama's "parameters"."""
     arguments = call.get("arguments")
     return call.get("parameters") if arguments is None else arguments
 
@@ -208,8 +208,8 @@ _PARAMETER = re.compile(
 def read_function(text: str) -> dict[str, Any] | None:
     """Read ``<function=name><parameter=key>value</parameter></function>`` as a call.
 
-    Qwen3-Coder writes calls so. Values are texts, as the schema that would say more is
-    not there. ``None`` where the text is no such call.
+    This is the form of Qwen3-Coder. Values stay texts, as the schema with their types
+    is not at hand. Returns ``None`` if the text is no such call.
     """
     head = _FUNCTION.match(text)
     if head is None:
@@ -235,7 +235,7 @@ def _message_text(message: Mapping[str, Any], tool_calls: bool) -> str:
 
 
 def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the functions that a message calls, in the form of today or of 2023."""
+    """Return the functions called in `tool_calls` and in the older `function_call`."""
     entries = _mappings(message.get("tool_calls"))
     functions = [entry.get("function", entry) for entry in entries]
     functions.append(message.get("function_call"))
@@ -247,19 +247,19 @@ def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def object_or_text(text: str) -> dict[str, Any] | str:
-    """Return the object that a text of JSON holds, or the text."""
+    """Parse a text that is a JSON object; return any other text unchanged."""
     if not text.lstrip().startswith("{"):
         return text
     value = read_strict_json(text)
     return value if isinstance(value, dict) else text
 
 
-# In an argument such a tag would end the call.
+# Inside an argument, such a tag would end the call.
 _CALL_TAG = re.compile(r"<(?=/?tool_call)", re.IGNORECASE)
 
 
 def _format_call(call: Mapping[str, Any]) -> str:
-    """Write a call as Hermes and Qwen do; leave out arguments that are no JSON."""
+    """Write a call as Hermes and Qwen do, without arguments that JSON cannot hold."""
     arguments = arguments_of(call)
     if isinstance(arguments, str):
         arguments = object_or_text(arguments)

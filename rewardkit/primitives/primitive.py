@@ -1,8 +1,7 @@
-"""The shape that all primitives share, and the values they leave for a trace.
+"""The base classes of primitives, checks of their options, and notes for a trace.
 
 A primitive is a frozen, picklable callable whose repr reads like the call that made it.
-It is its own factory: a dataclass with the name that people write,
-``code_block("python")``.
+It is a dataclass named like a function, as users write ``code_block("python")``.
 """
 
 from __future__ import annotations
@@ -24,23 +23,22 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 class Made:
     """Base of dataclasses that print as the call that makes them.
 
-    Positional options print as such where they have no default or another value, a
-    `STAR` field as ``*args``, keyword-only and `NAMED` ones as keywords where they
-    differ from their default.
+    Options equal to their defaults are left out. Keyword-only and `PRINTED_NAMED`
+    fields print as keywords, a `STAR` field as ``*args``, others by position.
     """
 
     @property
     def factory(self) -> str:
-        """Name of the call that makes it, as people write it."""
+        """Return the name in the call that makes the object, in snake case."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def __repr__(self) -> str:
         return self.format_call(_format_argument)
 
     def format_call(self, format_argument: Callable[[Any], str]) -> str:
-        """Format the call that makes it, each argument by `format_argument`."""
+        """Format the call that makes the object, each argument by `format_argument`."""
         arguments: list[str] = []
-        if not is_dataclass(self):  # a user's subclass may be none
+        if not is_dataclass(self):  # a user's subclass need not be one
             return f"{self.factory}()"
         for option in fields(self):
             value: Any = getattr(self, option.name)
@@ -58,11 +56,11 @@ class Made:
 
 
 class Primitive(Made):
-    """A primitive, whose options are checked against their annotations.
+    """Base of primitives, which checks options against their annotations.
 
-    A Literal is one of its values, an int a whole number from 1, a float a finite
-    number from 0; other rules are functions of the option's name and value in
-    `Annotated`, which give back the value to keep.
+    A Literal must be one of its values, an int a whole number of at least 1, a float a
+    finite number of at least 0. Other rules are functions in `Annotated`; they take the
+    name and the value of the option and return the value to store.
     """
 
     def __post_init__(self) -> None:
@@ -77,7 +75,7 @@ class Primitive(Made):
 
 
 class OfText(Primitive):
-    """Base of the measures of a text; what is no text is not judged."""
+    """Base of measures of a text; any other value is not judged."""
 
     def __call__(self, completion: str | None) -> float | None:
         if not isinstance(completion, str):
@@ -96,7 +94,7 @@ def _hints(primitive: type[Any]) -> list[tuple[str, Any]]:
 
 
 def check_option(option: str, value: Any, hint: Any) -> Any:
-    """Return the value to keep, or raise a ValueError where the hint forbids it."""
+    """Return the value to store, or raise a ValueError if the hint forbids it."""
     origin = get_origin(hint)
     parts = get_args(hint)
     if origin is Annotated:
@@ -124,15 +122,15 @@ def check_option(option: str, value: Any, hint: Any) -> Any:
 
 
 def keyword_signature(names: Iterable[str]) -> inspect.Signature:
-    """Return the signature of a function that takes these columns by name."""
+    """Return the signature of a function with these keyword-only parameters."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Signature([inspect.Parameter(name, keyword) for name in names])
 
 
 STAR = {"printed": "star"}
-"""Metadata of a field that is given, and prints, as ``*args``.
+"""Metadata of a field that is passed and printed as ``*args``.
 
-Its ``__init__`` takes the field by name, too, as `dataclasses.replace` gives it.
+Its ``__init__`` also takes the field by name, for `dataclasses.replace`.
 """
 
 PRINTED_NAMED = {"printed": "named"}
@@ -140,7 +138,7 @@ PRINTED_NAMED = {"printed": "named"}
 
 
 def _format_argument(value: Any) -> str:
-    """Format a value by its repr, a function by its name, never by an address."""
+    """Format a value by its repr, a function by its name, and never by an address."""
     if hasattr(value, "__qualname__"):
         return str(value.__qualname__)
     text = repr(value)
@@ -150,21 +148,21 @@ def _format_argument(value: Any) -> str:
 
 
 def one_of(option: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    """Raise a ValueError with one sentence unless `value` is one of `allowed`."""
+    """Raise a ValueError unless `value` is one of `allowed`."""
     if value not in allowed:
         names = ", ".join(map(repr, allowed))
         raise ValueError(f"{option}={value!r} is not known; use one of {names}")
 
 
 def true_or_false(**options: Any) -> None:
-    """Raise a ValueError with one sentence unless each of these options is a bool."""
+    """Raise a ValueError unless each of these options is a bool."""
     for option, value in options.items():
         if not isinstance(value, bool):
             raise ValueError(f"{option}={value!r} does not fit; give True or False")
 
 
 def whole_number(option: str, value: Any, least: int = 1) -> Any:
-    """Return `value`; raise a ValueError unless it is a whole number from `least`."""
+    """Return `value`, or raise a ValueError unless it is an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(
             f"{option}={value!r} does not fit; give a whole number from {least}"
@@ -173,7 +171,7 @@ def whole_number(option: str, value: Any, least: int = 1) -> Any:
 
 
 def share_by_mode(share: float, mode: str) -> float:
-    """Return a share as it is, or whether it is of "all" or of "any"."""
+    """Return a share unchanged, or 1.0 or 0.0 for mode "all" or "any"."""
     if mode == "all":
         return float(share == 1.0)
     if mode == "any":
@@ -182,7 +180,7 @@ def share_by_mode(share: float, mode: str) -> float:
 
 
 def is_amount(value: Any) -> bool:
-    """Whether `value` is a finite number from 0, and no bool."""
+    """Return whether `value` is a finite number of at least 0, but not a bool."""
     return (
         isinstance(value, Real | Decimal)
         and not isinstance(value, bool)
@@ -191,7 +189,10 @@ def is_amount(value: Any) -> bool:
 
 
 def finite_number(option: str, value: Any, above: bool = False) -> Any:
-    """Return `value`; raise a ValueError unless it is finite and from (`above`) 0."""
+    """Return `value`, or raise a ValueError unless it is finite and at least 0.
+
+    With `above` it must be above 0.
+    """
     is_number = isinstance(value, Real) and is_amount(value)
     if above and (not is_number or value == 0):
         raise ValueError(f"{option}={value!r} does not fit; give a number above 0")
@@ -212,23 +213,23 @@ def different_texts(option: str, value: Any) -> Any:
 
 
 ShareMode = Literal["share", "all", "any"]
-"""What a measure of several names gives: the share of them, or 1.0 for all, or any."""
+"""How a measure scores several names: by their share, or 1.0 for all or for any."""
 
 Count = Annotated[int, partial(whole_number, least=0)]
-"""A whole number from 0."""
+"""A whole number of at least 0."""
 
 Positive = Annotated[float, partial(finite_number, above=True)]
 """A finite number above 0."""
 
 Texts = Annotated[tuple[str, ...], different_texts]
-"""Different texts with something in them."""
+"""Different texts, none of them blank."""
 
 
 VERDICT = "verdict"
-"""The note in which a component that asks a model leaves the model's verdict.
+"""Name of the note with the verdict of a model that a component asked.
 
-A dict with at least the `reason`, and `cost` where calls are paid for. It is kept
-whether anybody listens or not."""
+Its value is a dict with at least the `reason`, and the `cost` if calls cost money. It
+is recorded even without a listener."""
 
 _listener: ContextVar[dict[str, Any] | None] = ContextVar(
     "rewardkit_notes", default=None
@@ -236,7 +237,7 @@ _listener: ContextVar[dict[str, Any] | None] = ContextVar(
 
 
 def note(name: str, value: Any) -> None:
-    """Leave a value in the trace of the row being scored; free when nobody listens.
+    """Add a value to the trace of the row being scored, if there is a listener.
 
     >>> with listen() as notes:
     ...     note("extra_words", 3)
@@ -250,9 +251,9 @@ def note(name: str, value: Any) -> None:
 
 @contextmanager
 def listen(on: bool = True) -> Iterator[dict[str, Any]]:
-    """Yield the dict that `note` fills in the block; an inner one hides an outer.
+    """Yield the dict that `note` fills within the block; an inner block hides an outer.
 
-    With ``on=False`` nobody listens and the dict stays empty.
+    With ``on=False`` the dict stays empty.
     """
     notes: dict[str, Any] = {}
     token = _listener.set(notes if on else None)

@@ -1,11 +1,10 @@
-"""Measures of a completion beside its siblings: diversity, novelty, majority, rank ...
+"""Measures that compare siblings: diversity, novelty, majority, rank ...
 
-Every name here makes a small frozen callable that takes the columns of one group, a
-list a column with a value a sibling, and gives a list of scores in [0, 1], one a
-sibling, in their order; that order changes no score. A component of it is a group
-component by itself, so that a completion without siblings is not judged. Nor is, with
-``None`` in its place, a completion whose text is missing, or that is alone among those
-that can be compared.
+Every name here makes a small frozen callable. It takes the columns of one group, each a
+list with one value per sibling, and returns a list of scores in [0, 1] in the same
+order; the order changes no score. A component made of it is a group component, so that
+a completion without siblings is not judged. A missing text, or the only one that could
+be compared, is not judged either: its score is ``None``.
 """
 
 from __future__ import annotations
@@ -34,18 +33,18 @@ from rewardkit.primitives.texts import is_missing, normal_text, runs, words
 __all__ = ["best_of", "diversity", "length", "majority", "novelty", "rank"]
 
 SiblingScores = list[float | None]
-"""A score for each sibling, in their order; None: not judged."""
+"""A score per sibling, in their order; None: not judged."""
 
 
 class OfSiblings(Primitive):
-    """Base of what compares siblings; one without a value, or alone, is not judged."""
+    """Base of measures of siblings; one without a value, or alone, is not judged."""
 
     together = "group"
 
     def score_siblings(
         self, values: Sequence[Any], places: Sequence[int]
     ) -> SiblingScores:
-        """Score the siblings at these places among themselves; ``None`` elsewhere."""
+        """Score the siblings at `places` against each other; ``None`` elsewhere."""
         result: SiblingScores = [None] * len(values)
         if len(places) > 1:
             scores = self.scores([values[place] for place in places])
@@ -54,12 +53,12 @@ class OfSiblings(Primitive):
         return result
 
     def scores(self, values: list[Any]) -> list[float]:
-        """Score two siblings or more by their values, none of which is missing."""
+        """Score two or more siblings by their values, none of which is missing."""
         raise NotImplementedError
 
 
 class OfTexts(OfSiblings):
-    """Base of what compares the siblings' texts."""
+    """Base of measures that compare the siblings' texts."""
 
     def __call__(self, completion: Sequence[str | None]) -> SiblingScores:
         places = [at for at, text in enumerate(completion) if isinstance(text, str)]
@@ -68,13 +67,13 @@ class OfTexts(OfSiblings):
 
 @dataclass(frozen=True, repr=False)
 class diversity(OfTexts):
-    """Share of a completion's runs of `ngram` words that no sibling has.
+    """Score the share of a completion's word n-grams that no sibling has.
 
-    Counted are the different runs that only this completion has, divided by all its
-    runs: what it repeats, or shares with a sibling, lowers the score. A text of fewer
-    words has no run, and scores 0.0. Words as in `rk.measure.repetition`. Source: the
-    n-gram reward beside Darling (arXiv 2509.02534; its code, `diversity_rewards.py`).
-    ValueError: `ngram` under 1.
+    The score is the number of different n-grams that only this completion has, divided
+    by the number of all its n-grams: an n-gram that it repeats, or shares with a
+    sibling, lowers the score. A text of fewer than `ngram` words scores 0.0. Words as
+    in `rk.measure.repetition`. Source: the n-gram reward of Darling (arXiv 2509.02534;
+    `diversity_rewards.py` in its code). ValueError: `ngram` under 1.
 
     >>> diversity(ngram=2)(["one two three", "one two four", None])
     [0.5, 0.5, None]
@@ -104,10 +103,10 @@ def _runs_of(text: str, size: int) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, repr=False)
 class novelty(OfTexts):
-    """1 minus the likeness to the most alike sibling: 0.0 where one says the same.
+    """Score 1 minus the similarity to the nearest sibling: 0.0 for a duplicate.
 
-    Likeness is that of `rk.measure.similarity` with this `method`, of the first 20,000
-    characters of each text; the time grows with the square of the siblings' number.
+    The similarity is `rk.measure.similarity` with this `method`, on the first 20,000
+    characters of each text. The time grows with the square of the number of siblings.
     ValueError: unknown method.
 
     >>> novelty()(["abcd", "abcd", "xyz"])
@@ -130,18 +129,18 @@ class novelty(OfTexts):
 
 @dataclass(frozen=True, repr=False)
 class majority(OfSiblings):
-    """Agreement with the most frequent answer of the group (self-consistency).
+    """Score agreement with the most frequent answer of the group (self-consistency).
 
-    It asks for the field `prediction`. Answers are compared in the normal form of
-    `rk.verify.matches`, or by `same`, a function of two answers such as
-    ``rk.verify.math_equal``: they agree where it gives 1 in one order or the other.
+    The measure asks for the field `prediction`. Answers are compared in the normal form
+    of `rk.verify.matches`, or by `same`, a function of two answers such as
+    ``rk.verify.math_equal``: they agree if it returns 1 in either order.
 
-    1.0 where it agrees and 0.0 where not. Two answers that are equally frequent get 0.5
-    each, three a third, and so on. No answer (``None``) is 0.0, as in every
-    verification, and no vote; where fewer than two siblings have one, nobody is judged.
-    Sources: self-consistency (arXiv 2203.11171), paid as a reward in TTRL (arXiv
-    2504.16084), which takes the first of a tie; shares are our choice, so that no order
-    matters.
+    The score is 1.0 for the most frequent answer and 0.0 for others. Two equally
+    frequent answers get 0.5 each, three a third, and so on. A missing answer (``None``)
+    scores 0.0, as in every verification, and has no vote. If fewer than two siblings
+    have an answer, none is judged. Sources: self-consistency (arXiv 2203.11171), used
+    as a reward in TTRL (arXiv 2504.16084), which takes the first of a tie. Sharing a
+    tie is our choice, so that the order does not matter.
 
     >>> majority()(["4", " 4.", "5", None]), majority()(["4", "5", None])
     ([1.0, 1.0, 0.0, 0.0], [0.5, 0.5, 0.0])
@@ -177,7 +176,7 @@ class majority(OfSiblings):
         return str(value) if self.same else normal_text(str(value))
 
     def _agreeing(self, answers: dict[str, Any]) -> dict[str, set[str]]:
-        """Return for each form all forms of the same answer, itself included."""
+        """Return for each form all forms of the same answer, including itself."""
         agreeing = {form: {form} for form in answers}
         if self.same is None:
             return agreeing
@@ -203,7 +202,7 @@ def _column_name(option: str, value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class OfScores(OfSiblings):
-    """Base of what compares the siblings' values of a column by its name `of`."""
+    """Base of measures that compare the siblings' values of the column `of`."""
 
     of: Annotated[str, _column_name] = field(metadata=PRINTED_NAMED)
 
@@ -225,11 +224,11 @@ class OfScores(OfSiblings):
 
 @dataclass(frozen=True, repr=False)
 class rank(OfScores):
-    """Share of its siblings that a completion beats by the earlier component `of`.
+    """Score the share of siblings that a completion beats in the component `of`.
 
-    1.0 for the best, 0.0 for the worst; a tie is half a win, so that siblings that all
-    score the same get 0.5. It may be a column of numbers as well. ValueError: `of` is
-    no name.
+    The best scores 1.0, the worst 0.0. A tie is half a win, so that siblings with equal
+    values all score 0.5. `of` is an earlier component or a column of numbers.
+    ValueError: `of` is no name.
 
     >>> rank(of="correct")(correct=[0.0, 1.0, 1.0, None])
     [0.0, 0.75, 0.75, None]
@@ -246,10 +245,10 @@ class rank(OfScores):
 
 @dataclass(frozen=True, repr=False)
 class best_of(OfScores):
-    """1.0 for the completion with the best score in `of`, 0.0 for its siblings.
+    """Score 1.0 for the completion with the best value of `of`, 0.0 for its siblings.
 
-    Those that are best together share it: of two each gets 0.5. It may be a column of
-    numbers as well. ValueError: `of` is no name.
+    Completions that tie for the best share the 1.0: two get 0.5 each. `of` is an
+    earlier component or a column of numbers. ValueError: `of` is no name.
 
     >>> best = best_of(of="clear")
     >>> best(clear=[0.2, 0.9, None]), best(clear=[0.9, 0.9])
@@ -263,13 +262,13 @@ class best_of(OfScores):
 
 @dataclass(frozen=True, repr=False)
 class length(OfTexts):
-    """1.0 up to the siblings' median length, in a line to 0.0 at `zero_from` times it.
+    """Score 1.0 up to the siblings' median length, linearly to 0.0 at a multiple of it.
 
-    The median is that of the others: a completion's own length does not move what it is
-    held against. Beside empty siblings only an empty text scores 1.0. Words as in
-    `rk.measure.length`. Short texts lose nothing: put it behind a gate on what is
-    right. The double as the end is our choice. ValueError: `zero_from` not above 1,
-    unknown unit.
+    `zero_from` is that multiple; its default of 2 is our choice. The median leaves out
+    the completion itself, so that its own length does not move its limit. If the
+    siblings are empty, only an empty text scores 1.0. Words as in `rk.measure.length`.
+    Short texts lose nothing: put the measure behind a gate on correctness. ValueError:
+    `zero_from` not above 1, unknown unit.
 
     >>> length()(["a b", "a b c d", "a b c"])
     [1.0, 0.4, 1.0]

@@ -1,4 +1,4 @@
-"""Normal forms of texts, their words, where these stand alone, and timed patterns."""
+"""Normal forms of texts, words and their places in a text, and timed patterns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CJK = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-"""Chinese characters and kana, written without spaces, for a class of a pattern."""
+"""Chinese characters and kana, written without spaces, for a character class."""
 
 _CJK = re.compile(f"[{CJK}]")
 _PIECES = re.compile(
@@ -25,22 +25,23 @@ _PIECES = re.compile(
 
 
 def is_missing(value: Any) -> bool:
-    """Whether it is None, or the NaN that tables write for it."""
+    """Return whether a value is None, or the NaN that tables hold in its place."""
     return value is None or (isinstance(value, float) and value != value)
 
 
-# Two signs of kana, too, become marks when compatibility forms are folded.
+# Folding compatibility forms also turns two kana signs into combining marks.
 _MANY_MARKS = regex.compile(r"([\p{M}\uff9e\uff9f]{31,}+)")
 
 LONGEST_FOLDED = 100_000
-"""Characters of a text whose compatibility forms are folded: one may become 18."""
+"""Characters of a text to fold in NFKC, at most: one character may become 18."""
 
 
 def normal_form(text: str, form: Any) -> str:
-    """Return a text in a Unicode form, in linear time; a very long one in NFC for NFKC.
+    """Convert a text to a Unicode form, in linear time.
 
-    Python sorts a run of combining marks in the square of its length, so runs of over
-    30 (the bound that Unicode's stream-safe format has) stay as they are.
+    A text over `LONGEST_FOLDED` gets NFC in place of NFKC. Python sorts combining marks
+    in quadratic time, so that runs of over 30 (the bound of Unicode's stream-safe
+    format) stay unchanged.
     """
     if form is None or text.isascii():
         return text
@@ -74,7 +75,7 @@ def normal_text(
     punctuation: bool = False,
     unicode_form: Any = "NFC",
 ) -> str:
-    """Remove the differences that do not count; each option says that one does."""
+    """Remove differences that do not count; each option keeps one of them."""
     text = normal_form(text, unicode_form)
     if not case:
         text = normal_form(text.casefold(), unicode_form)
@@ -85,9 +86,9 @@ def normal_text(
     return text
 
 
-# What is never left out at the ends: all but punctuation, and of that what is a part of
-# the word it stands at: an underscore, what makes another number, and the signs of
-# names and paths beside a letter or digit.
+# Characters that are never stripped at the ends: all but punctuation, and punctuation
+# that belongs to the word beside it: an underscore, signs that change a number, and
+# signs of names and paths beside a letter or digit.
 _NAME_SIGNS = r"[#&@/\\\u00a7\u2020\u2021\uff03\uff06\uff20\uff0f\uff3c]"
 _KEPT = (
     r"[^\p{P}]|[-_%\u066a\u2030\u2031\ufe6a\uff05\u2032\u2033]"
@@ -113,9 +114,9 @@ _PAIRED_MARKS = ("'", '"', "*")
 def _strip_punctuation(text: str, *, spaces: bool) -> str:
     """Strip punctuation and white space at the ends, unless nothing else is there.
 
-    Kept is what is a part of a word (C#, -5, .5, 5%), and beside a digit or a lone
-    letter, where punctuation says something: "5!", "0.33...", "x'" (but not "'x'"), and
-    the brackets of "(1, 2]" (but not of "(B)").
+    Signs that are part of a word stay (C#, -5, .5, 5%), as do signs with a meaning
+    beside a digit or a lone letter: "5!", "0.33...", "x'" (but not "'x'"), and the
+    brackets of "(1, 2]" (but not of "(B)").
     """
     first, last = (pattern.search(text) for pattern in _OUTER[spaces])
     if first is None or last is None:
@@ -142,7 +143,7 @@ def _strip_punctuation(text: str, *, spaces: bool) -> str:
 
 
 def _is_part_of_word(text: str, start: int, end: int) -> bool:
-    """Whether the sign before a word belongs to it: .NET, !x and *p, but not *p*."""
+    """Return whether the sign before a word belongs to it, as in .NET, !x and *p."""
     sign = text[start - 1]
     if not text[start].isalpha():
         return False
@@ -155,10 +156,10 @@ def _is_part_of_word(text: str, start: int, end: int) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Split a text at white space, and Chinese and Japanese into its characters.
+    """Split a text at white space, and Chinese and Japanese into characters.
 
-    What is left of a run with such characters is a word where a letter or digit is in
-    it, so that punctuation is none.
+    Beside such characters, a piece is a word only if it has a letter or digit, so that
+    punctuation does not count.
 
     >>> words("one two, three"), words("我有3个apple。")
     (['one', 'two,', 'three'], ['我', '有', '3', '个', 'apple'])
@@ -177,7 +178,7 @@ def words(text: str) -> list[str]:
 
 
 def runs(words: list[str], size: int) -> Iterator[tuple[str, ...]]:
-    """Yield the runs of `size` words that stand one after the other."""
+    """Yield all runs of `size` consecutive words."""
     return zip(*(words[start:] for start in range(size)), strict=False)
 
 
@@ -185,7 +186,7 @@ _BARE_WORD = re.compile(rf"[{CJK}]|[^\W{CJK}]+(?:'[^\W{CJK}]+)*")
 
 
 def bare_words(text: str) -> list[str]:
-    """Find runs of letters and digits, in lower case; each character of CJK is one.
+    """Find runs of letters and digits, in lower case, and single CJK characters.
 
     >>> bare_words("It's the end. The END!")
     ["it's", 'the', 'end', 'the', 'end']
@@ -207,7 +208,7 @@ _AFTER_BORDER = {
 _LETTER_RUN = re.compile(rf"[^\W{CJK}]*")
 
 MOST_REJECTED = 10**8
-"""Characters of places that do not count, in all, from which a search gives up."""
+"""Characters of rejected places, in all, after which a search gives up."""
 
 
 def _border(character: str) -> str:
@@ -217,10 +218,10 @@ def _border(character: str) -> str:
 
 
 def places_of_word(word: str, text: str) -> Iterator[int]:
-    """Yield where a word stands alone: in no other word, and in no other number.
+    """Yield where a word stands alone, not inside another word or number.
 
-    Between Chinese or Japanese characters there are no such borders: a word that starts
-    or ends with one is found anywhere. Places do not overlap.
+    Chinese and Japanese have no borders between words: a word that starts or ends with
+    such a character is found anywhere. Places do not overlap.
 
     >>> list(places_of_word("5", "5, 15, 5.2 and -5"))
     [0]
@@ -237,7 +238,7 @@ def places_of_word(word: str, text: str) -> Iterator[int]:
             yield at
         else:
             rejected += len(word)
-            # No other place in a run of letters has a border before it.
+            # Inside a run of letters, no other place has a border before it.
             run = _LETTER_RUN.match(text, at)
             end = max(at + 1, run.end() if run else 0)
         at = text.find(word, end)
@@ -247,7 +248,7 @@ T = TypeVar("T")
 
 
 def compiled(expression: Any) -> regex.Pattern[str]:
-    """Return the pattern of an expression, or raise a ValueError if it has none."""
+    """Compile a regular expression, or raise a ValueError if it does not compile."""
     if not isinstance(expression, str):
         raise ValueError(f"pattern {expression!r} does not compile: it is no text")
     return _compiled(expression)
@@ -271,7 +272,7 @@ Seconds = Positive
 
 
 def in_time(search: Any, find: Callable[[], T]) -> T:
-    """Return `find()`; its TimeoutError names the expression of the search."""
+    """Return `find()`; add the expression of `search` to its TimeoutError."""
     try:
         return find()
     except TimeoutError:

@@ -1,7 +1,4 @@
-"""How component scores add up to a reward, and transforms of a group's rewards.
-
-Arrays only.
-"""
+"""Aggregation of component scores to a reward, and transforms of rewards, on arrays."""
 
 from __future__ import annotations
 
@@ -39,14 +36,14 @@ def aggregate(
 
     Args:
         scores: (rows, components), NaN where not scored.
-        gated: (rows, components), which of those NaN are a closed gate.
+        gated: (rows, components), True where a closed gate is the reason for the NaN.
         weights: (components,), finite.
         aggregation: One of `AGGREGATIONS`.
-        on_missing: What other missing scores do: make the reward NaN ("nan"), count 0
-            ("zero"), or are left out ("skip"), also from the weights of a mean.
+        on_missing: How other missing scores count: they make the reward NaN ("nan"),
+            count 0 ("zero"), or are left out, also of the weights of a mean ("skip").
 
     Returns:
-        (rows,), NaN where nothing is left to count.
+        (rows,), NaN in rows without a score to count.
 
     Raises:
         ValueError: See `check_weights`.
@@ -68,7 +65,7 @@ def aggregate(
         total = np.where(counts, values, np.inf).min(axis=1, initial=np.inf)
     else:
         total = np.zeros(len(scores))
-        # In turn, as a product of matrices rounds as the processor does.
+        # One by one, as the rounding of a matrix product depends on the processor.
         for column, weight in zip(values.T, weights, strict=True):
             total += weight * column
         if aggregation == "weighted_mean":
@@ -84,7 +81,7 @@ def aggregate(
 def _divide_by_weights(
     total: Floats, weights: Floats, skipped: NDArray[np.bool_]
 ) -> Floats:
-    """Divide each row's sum by its positive weights, without those `skipped`."""
+    """Divide each row's total by its positive weights that are not `skipped`."""
     sums = np.where(skipped, 0.0, np.maximum(weights, 0.0)).sum(axis=1)
     out = np.full_like(total, np.nan)
     np.divide(total, sums, out=out, where=sums > 0)
@@ -92,7 +89,7 @@ def _divide_by_weights(
 
 
 def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None:
-    """Raise a ValueError for an unknown option or a weight without a meaning."""
+    """Raise a ValueError for an unknown option or for weights that do not fit it."""
     one_of("aggregation", aggregation, AGGREGATIONS)
     one_of("on_missing", on_missing, ON_MISSING)
     if not np.isfinite(weights).all():
@@ -110,7 +107,7 @@ def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None
 
 @dataclass(frozen=True, repr=False)
 class Transform(Primitive):
-    """(rewards, group codes) -> rewards, NaN kept."""
+    """A function (rewards, group codes) -> rewards that keeps NaN."""
 
     _: KW_ONLY
     within: Literal["group", "batch"] = "group"
@@ -129,27 +126,26 @@ class Transform(Primitive):
         return out
 
     def apply(self, rewards: Floats, start: Indices, size: Indices) -> Floats:
-        """Transform finite rewards that stand group after group.
+        """Transform finite rewards that are sorted by group.
 
-        `start` says where each group starts, `size` how many rewards it has.
+        `start` has the first index of each group, `size` its number of rewards.
         """
         raise NotImplementedError
 
 
 @dataclass(frozen=True, repr=False)
 class standardise(Transform):
-    """(r - mean) / std (ddof 1) within the group or the batch, then clipped at ±`clip`.
+    """Standardise to (r - mean) / std within the group or batch, clipped at ±`clip`.
 
-    0 where nothing varies.
-
-    ValueError: `clip` not above 0, unknown `within`.
+    The std has ddof 1. Equal rewards give 0. ValueError: `clip` not above 0, unknown
+    `within`.
     """
 
     _: KW_ONLY
     clip: Positive | None = None
 
     def apply(self, rewards: Floats, start: Indices, size: Indices) -> Floats:
-        # The first reward goes first, so that equal rewards give exactly 0.
+        # Subtract the first reward before the mean, so that equal ones give exactly 0.
         deviations = rewards - np.repeat(rewards[start], size)
         deviations -= np.repeat(np.add.reduceat(deviations, start) / size, size)
         squares = np.add.reduceat(deviations * deviations, start)
@@ -162,9 +158,9 @@ class standardise(Transform):
 
 @dataclass(frozen=True, repr=False)
 class min_max(Transform):
-    """(r - min) / (max - min) within the group or the batch, in [0, 1].
+    """Scale to (r - min) / (max - min) within the group or batch, in [0, 1].
 
-    0 where nothing varies. ValueError: unknown `within`.
+    Equal rewards give 0. ValueError: unknown `within`.
     """
 
     def apply(self, rewards: Floats, start: Indices, size: Indices) -> Floats:
@@ -175,9 +171,9 @@ class min_max(Transform):
 
 @dataclass(frozen=True, repr=False)
 class rank(Transform):
-    """Rank within the group or the batch, from 0 (lowest) to 1; ties share their mean.
+    """Rank within the group or batch, from 0 (lowest) to 1; ties share their mean rank.
 
-    All tied gives 0.5 each, a single reward 0. ValueError: unknown `within`.
+    Equal rewards give 0.5 each, a single reward 0. ValueError: unknown `within`.
     """
 
     def apply(self, rewards: Floats, start: Indices, size: Indices) -> Floats:
@@ -196,6 +192,6 @@ class rank(Transform):
 
 
 def _divide_by_spread(deviations: Floats, spread: Floats, size: Indices) -> Floats:
-    """Divide the rewards of each group by its spread; 0 where nothing varies."""
+    """Divide the deviations of each group by its spread; 0 if the spread is 0."""
     divisor = np.where(spread > 1e-8, spread, np.inf)
     return np.asarray(deviations / np.repeat(divisor, size), dtype=float)

@@ -1,4 +1,4 @@
-"""Extraction from what a completion encloses itself: tags, boxes and fenced code."""
+"""Extraction of enclosed text: tags, boxes and fenced code."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from rewardkit.primitives.extract.extractor import (
 def tag_tokens(name: str) -> re.Pattern[str]:
     """Compile a pattern of the tags called `name`, in any case, attributes allowed.
 
-    Group 1 is the slash of a closing one; one that ends in ``/>`` is both, with nothing
-    in it. A value in quotes may hold a ">".
+    Group 1 is the slash of a closing tag. A tag that ends in ``/>`` is an empty pair. A
+    value in quotes may contain ">".
     """
     attributes = r"""(?:=\s*+(?:"[^"<]*+"|'[^'<]*+')|[^<>])*+"""
     return re.compile(rf"<(/?){re.escape(name)}(?:/|\s{attributes})?>", re.IGNORECASE)
@@ -31,21 +31,21 @@ tag_name = text_like(
     r"[A-Za-z_][\w.-]*",
     "is not the name of a tag; give it without brackets, such as 'answer'",
 )
-"""The rule of an option that is the name of a tag."""
+"""Check of an option that is the name of a tag."""
 
 
 @dataclass(frozen=True, repr=False)
 class tag(Extractor):
-    """Text inside ``<name>...</name>``, by default of the last pair.
+    """Extract the text inside ``<name>...</name>``, by default of the last pair.
 
     Case and attributes of the tag do not matter, and ``<name/>`` is an empty pair. Of
-    nested pairs the innermost counts; a closing tag that was never opened counts for
-    nothing. An opening tag that is never closed counts for nothing either; with
-    ``unclosed=True`` (a completion cut off at its token limit) the one that is still
-    open at the end holds the rest. ``prefilled=True`` is for a chat template that ends
-    the prompt with the opening tag: the completion then starts inside it. For the text
-    behind ``</think>`` write ``after("</think>", until="end")``. ValueError: `name`
-    cannot be a tag, or an option is unknown.
+    nested pairs the innermost counts. Closing tags without an opening one are ignored,
+    and so are opening tags without a closing one. With ``unclosed=True`` (a completion
+    cut off at its token limit) a tag still open at the end encloses the rest.
+    ``prefilled=True`` is for a chat template that ends the prompt with the opening tag:
+    the completion then starts inside it. For the text behind ``</think>`` write
+    ``after("</think>", until="end")``. ValueError: `name` cannot be a tag, or an option
+    is unknown.
 
     >>> tag("answer")("<answer>3</answer> no: <answer> 4 </answer>")
     '4'
@@ -79,7 +79,7 @@ class tag(Extractor):
         return spans
 
     def _end(self, completion: str, start: int) -> int:
-        """Return the end of the text, before a closing tag that is cut off."""
+        """Return the end of the completion, or the start of a cut-off closing tag."""
         closing = f"</{self.name}".lower()
         cut = completion.rfind("</", max(start, len(completion) - len(closing)))
         if cut >= 0 and closing.startswith(completion[cut:].lower()):
@@ -97,7 +97,7 @@ _BOXES = re.compile(
 
 
 class Box(NamedTuple):
-    """A box and what is in it."""
+    """The spans of a box and of its content."""
 
     outer: Span
     inner: Span
@@ -124,12 +124,12 @@ def find_boxes(text: str) -> list[Box]:
 
 @dataclass(frozen=True, repr=False)
 class boxed(Extractor):
-    r"""Content of ``\boxed{...}`` or ``\fbox{...}`` with its inner braces.
+    r"""Extract the content of ``\boxed{...}`` or ``\fbox{...}`` with its inner braces.
 
-    By default of the last box that opens (so the innermost). White space may stand
-    before the brace. Without a brace TeX boxes one character: ``\boxed 4`` holds 4, but
-    ``\boxed 42`` and ``\boxed x^2`` are no box, as what is meant is not what is set. A
-    box that is never closed counts for nothing. ValueError: `which` is unknown.
+    By default it is the last box to open (so the innermost). White space may precede
+    the brace. Without a brace TeX boxes one character: ``\boxed 4`` holds 4, but
+    ``\boxed 42`` and ``\boxed x^2`` are ignored, as TeX would box less than the author
+    meant. A box that is never closed is ignored. ValueError: `which` is unknown.
 
     >>> boxed()(r"so \boxed{\frac{1}{2}}")
     '\\frac{1}{2}'
@@ -142,8 +142,7 @@ class boxed(Extractor):
         return [box.inner for box in find_boxes(completion)]
 
 
-# A fence may stand in block quotes and lists, one in the other; what stands before it
-# is group "before".
+# A fence may be nested in block quotes and lists; group "before" has their marks.
 _FENCE = re.compile(
     r"""^(?P<before> (?:[ ]*+>)*+ [ \t]*+ (?P<items>
       (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+ ) )
@@ -161,18 +160,17 @@ Language = Annotated[
 
 @dataclass(frozen=True, repr=False)
 class code_block(Extractor):
-    r"""Content of the last code block fenced by ````` ``` ````` or ``~~~``.
+    r"""Extract the last code block fenced by ````` ``` ````` or ``~~~``.
 
-    Of any language, or of `language` in any case: py, py3, python3 and {python} are
-    python, js is javascript, ts typescript and c++ cpp; other names count as they are
-    written. What stands behind the language on the line of the fence is no code, as in
-    CommonMark ("```python x=1" holds none). As in CommonMark a fence has its line to
-    itself, and may stand in lists and block quotes: the quote marks and the indentation
-    of the fence are then no part of the code. A closing fence that is indented four
-    columns more than the opening one is code. A block that is never closed counts for
-    nothing; with ``unclosed=True`` (a completion cut off at its token limit) the one
-    that is still open at the end holds the rest. ValueError: `language` is no word, or
-    an option is unknown.
+    The block has any language, or `language` in any case: py, py3, python3 and {python}
+    are python, js is javascript, ts typescript and c++ cpp; other names must be equal.
+    As in CommonMark, text behind the language on the line of the fence is no code
+    ("```python x=1" has none), and a fence is alone on its line but may be nested in
+    lists and block quotes: their marks and the indentation of the fence are no part of
+    the code. A closing fence that is indented four columns more than the opening one is
+    code. A block that is never closed is ignored; with ``unclosed=True`` (a completion
+    cut off at its token limit) a block still open at the end holds the rest.
+    ValueError: `language` is no word, or an option is unknown.
 
     >>> code_block("python")("```python\nprint(1)\n```")
     'print(1)'
@@ -205,7 +203,7 @@ class code_block(Extractor):
         return _language_of(fence["language"]) == _language_of(self.language)
 
     def text_at(self, completion: str, span: Span) -> str:
-        """Return the code without the quote marks and the indentation of its fence."""
+        """Return the code without the quote marks and indentation of its fence."""
         code = completion[slice(*span)]
         end = span[0]
         while completion[end - 1].isspace():
@@ -213,7 +211,7 @@ class code_block(Extractor):
         fence = _FENCE.match(completion, completion.rfind("\n", 0, end) + 1)
         if not (fence and fence["before"]):
             return code
-        # Under the mark of a list there is white space.
+        # Lines below the mark of a list item have white space in its place.
         margin = re.sub(r"[^\s>]", " ", fence["before"])
         lines = []
         for line in code.split("\n"):
@@ -228,13 +226,13 @@ _LANGUAGES = {"py": "python", "js": "javascript", "ts": "typescript", "c++": "cp
 
 
 def _language_of(word: str) -> str:
-    """Return the language that a word names: python for py, Python3 and {.python."""
+    """Return the name of a language: python for py, Python3 and {.python."""
     name = word.lower().strip("{}.,").removesuffix("3")
     return _LANGUAGES.get(name, name)
 
 
 def _closes(fence: re.Match[str], opening: re.Match[str]) -> bool:
-    """Whether a fence closes another: bare, as long, and not indented far more."""
+    """Return whether a fence closes `opening`: bare, as long, not indented far more."""
     if fence["language"] or fence["items"]:
         return False
     if not fence["fence"].startswith(opening["fence"]):

@@ -1,4 +1,4 @@
-"""Extractor: a callable from a completion to a text in it and its span."""
+"""Extractors: callables from a completion to a text in it and its span."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, Literal, NamedTuple
 from rewardkit.primitives.primitive import STAR, Primitive
 
 Span = tuple[int, int]
-"""Where a text starts and ends, in characters of the completion."""
+"""Start and end of a text, in characters of the completion."""
 
 Which = Literal["first", "last"]
 
 
 class Match(NamedTuple):
-    """A place in a completion and the value that an extractor gives it."""
+    """A place in a completion, with the value that an extractor found there."""
 
     span: Span
     text: str
@@ -26,22 +26,21 @@ class Match(NamedTuple):
 class Extractor(Primitive, ABC):
     """Base of all extractors; subclasses find the occurrences, in text order.
 
-    Where the value of an occurrence is not what stands there, `text_at` says what it
-    is.
+    A subclass overrides `text_at` if a value is not simply the text of its span.
     """
 
     which: Any = "last"
 
     @abstractmethod
     def occurrences(self, completion: str) -> list[Span]:
-        """Every span that could be the value, in text order."""
+        """Return every span that could be the value, in text order."""
 
     def text_at(self, completion: str, span: Span) -> str | None:
-        """Return the value of an occurrence; ``None`` where it has none."""
+        """Return the value of an occurrence, or ``None`` if it has none."""
         return completion[slice(*span)]
 
     def matches(self, completion: Any, *, every: bool = False) -> list[Match]:
-        """Return the occurrence that counts, or every one, that has a value."""
+        """Return the occurrence that counts, or every one, if it has a value."""
         if not isinstance(completion, str):
             return []
         spans = self.occurrences(completion)
@@ -55,17 +54,17 @@ class Extractor(Primitive, ABC):
         return matches
 
     def spans(self, completion: str | None) -> list[Span]:
-        """Return the span that the value is taken from, or an empty list."""
+        """Return the span of the value in a list, or an empty list."""
         return [match.span for match in self.matches(completion)]
 
     def __call__(self, completion: str | None) -> str | None:
-        """Return the value, or ``None`` where there is none."""
+        """Return the value, or ``None`` if there is none."""
         matches = self.matches(completion)
         return matches[0].text if matches else None
 
 
 def text_like(expression: str, fault: str) -> Callable[[str, Any], Any]:
-    """Make the rule of an option: a text that matches, else a ValueError of `fault`."""
+    """Make a check of an option that raises a ValueError unless its text matches."""
 
     def check(option: str, value: Any) -> Any:
         if not isinstance(value, str) or not re.fullmatch(expression, value):
@@ -76,7 +75,7 @@ def text_like(expression: str, fault: str) -> Callable[[str, Any], Any]:
 
 
 def trim(text: str, start: int, end: int) -> Span:
-    """Return the span without white space at its ends; empty at its start if all is."""
+    """Return a span without white space at its ends; a blank one becomes empty."""
     inner = text[start:end]
     stripped = inner.lstrip()
     if stripped:
@@ -85,13 +84,13 @@ def trim(text: str, start: int, end: int) -> Span:
 
 
 class _Combination(Extractor):
-    """An extractor made of extractors; a subclass says what its matches are."""
+    """Base of extractors made of extractors; a subclass defines `matches`."""
 
     def occurrences(self, completion: str) -> list[Span]:
         return [match.span for match in self.matches(completion, every=True)]
 
     def _check(self, *extractors: Any) -> None:
-        """Raise a ValueError unless all are extractors of one text each."""
+        """Raise a ValueError unless all are extractors of a single text."""
         name = self.factory
         others = [part for part in extractors if not isinstance(part, Extractor)]
         if others or not extractors:
@@ -109,9 +108,9 @@ class _Combination(Extractor):
 
 @dataclass(frozen=True, repr=False, init=False)
 class first_of(_Combination):
-    """The value of the first extractor that finds one.
+    """Extract the value of the first extractor that finds one.
 
-    An empty value counts as found. ValueError: none was given.
+    An empty value counts as found. ValueError: no extractor.
 
     >>> import rewardkit as rk
     >>> find = rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number())
@@ -141,12 +140,12 @@ class first_of(_Combination):
 
 @dataclass(frozen=True, repr=False, init=False)
 class within(_Combination):
-    r"""What the inner extractor finds in the value of the outer one, and so on inwards.
+    r"""Apply the inner extractor to the value of the outer one, and so on inwards.
 
-    ``None`` where one of them finds nothing: wrap it in `first_of` to fall back on the
-    outer. Spans are those in the completion; in a value that does not stand there as it
-    is (a text at a path of JSON, what was repaired), that of the outer. ValueError: no
-    extractor, or a list of `every`.
+    The value is ``None`` if one of them finds nothing: wrap it in `first_of` to fall
+    back on the outer. Spans are those in the completion. If the value of the outer is
+    not a literal part of the completion (a text at a path of JSON, repaired JSON), the
+    span is that of the outer. ValueError: no extractor, or a list of `every`.
 
     >>> import rewardkit as rk
     >>> last_number = rk.extract.within(rk.extract.tag("answer"), rk.extract.number())
@@ -179,9 +178,9 @@ class within(_Combination):
 
 
 def _locate(completion: str, place: Match, match: Match) -> Match:
-    """Return a match in the text of a place with its span in the completion.
+    """Shift a match in the text of a place to its span in the completion.
 
-    Where that text is not what stands at the place, the span is that of the place.
+    If that text is not the literal text of the place, the span is that of the place.
     """
     start, end = place.span
     if completion[start:end] != place.text:
@@ -191,10 +190,11 @@ def _locate(completion: str, place: Match, match: Match) -> Match:
 
 @dataclass(frozen=True, repr=False)
 class every(_Combination):
-    """List of the values of all occurrences, in text order; empty where there are none.
+    """Extract the list of the values of all occurrences, in text order.
 
-    ``None`` where the completion is no text. An occurrence without a value (a path that
-    leads nowhere) is left out. ValueError: not one extractor.
+    The list is empty without an occurrence, and ``None`` stands for it if the
+    completion is no text. An occurrence without a value (a path that leads nowhere) is
+    left out. ValueError: not one extractor.
 
     >>> import rewardkit as rk
     >>> every_source = rk.extract.every(rk.extract.citation())

@@ -9,14 +9,14 @@ from typing import NamedTuple
 from rewardkit.primitives.texts import CJK
 
 ANNOUNCED, MARKED, ALONE = range(3)
-"""How plainly a letter is named."""
+"""Ranks of a named letter, the clearest first."""
 
 
 class LetterRules(NamedTuple):
     """The patterns for some options; the last group of a match is the letter."""
 
     named: tuple[tuple[int, bool, re.Pattern[str]], ...]
-    """How plainly it is named, whether `is_led` has to hold, the pattern."""
+    """Rank, whether `is_led` has to hold, and the pattern."""
     denied: re.Pattern[str]
     joined: re.Pattern[str]
     listed: re.Pattern[str]  # a group for each letter
@@ -51,10 +51,10 @@ def letter_rules(options: str, case: bool) -> LetterRules:
 
 
 def letter_forms(options: str, case: bool) -> str:
-    """Write the letters for a class of a pattern.
+    """Write the letters for a character class.
 
-    Both cases are spelled out: where a pattern ignores case, a dotless i or a long s is
-    an I or an S.
+    Both cases are spelled out, as with re.IGNORECASE a dotless i would match an I and a
+    long s an S.
     """
     if case:
         return options
@@ -76,15 +76,14 @@ def _list_pattern(letters: list[str]) -> str:
 
 _FLAGS = re.MULTILINE | re.VERBOSE
 
-# What stands next to a letter: nothing that makes it a part of a word, a number or an
-# abbreviation.
-# In the first the last character is the letter itself.
+# A letter is not part of a word, a number or an abbreviation. In _BEFORE_LETTER the
+# last character is the letter itself.
 _BEFORE_LETTER = rf"(?<![^\W{CJK}].)(?<!\w['’.].)(?<!\d[,:/].)"
 _AFTER_LETTER = (
     rf"(?![^\W{CJK}]|['’]\w|\.[A-Za-z0-9](?![a-z])|[,:/]\d|\s?%|\+\+|\#"
     r"|[-‐‑][a-z]{2})"
 )
-# Words that cannot follow an article: what "A" before them is, is a letter.
+# Words that cannot follow an article: "A" before them is a letter.
 _NO_NOUN = r"""(?:or|and|nor|but|because|since|as|for|due|by|with|in|on|at|from|of|which
     |that|not|if|when|while|where|then|to|the|it|its|this|these|those|there|would|will
     |should|must|has|had|have|does|can|could|cannot|may|might|are|were|is|was|so|than
@@ -93,7 +92,7 @@ _AROUND = rf"""{_BEFORE_LETTER}(?! (?<=A)[^\S\n]++(?!{_NO_NOUN})[a-z]
     | (?<=a)[^\S\n]++(?!{_NO_NOUN})\w
     | (?<=[Ii])[^\S\n]++(?!(?:or|and|is|because|since|but)\b)[a-z] ){_AFTER_LETTER}"""
 
-# What may stand around a letter, and it is little: "answer: **(B)**".
+# Signs allowed around a letter: "answer: **(B)**".
 _ZERO_WIDTH = r"\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0f\ufeff"
 _UNSEEN = re.compile(f"[{_ZERO_WIDTH}]")
 _OPENED = rf"""(?: [\s*_]{{0,4}}+ ["']?+ [:：=→]?+
@@ -114,7 +113,7 @@ _LEADS = frozenset(
 
 
 def is_led(text: str, start: int) -> bool:
-    """Whether a letter can begin an answer, and stands behind no noun: "vitamin C"."""
+    """Return whether a letter can begin an answer, unlike the C of "vitamin C"."""
     before = _UNSEEN.sub("", text[max(0, start - 30) : start]).rstrip(_LEADING_MARKS)
     if before[-1:] in _STOPPING or before.endswith(_CHINESE_LEADS):
         return True
@@ -132,8 +131,7 @@ _GOOD = r"(?:correct|right|true|best|final|only|actual|proper)\b"
 _BAD = r"""(?:wrong|incorrect|false|invalid|impossible|out|ruled\sout|eliminated
     |excluded)\b"""
 _TICK = "[✅✓✔☑]"
-# What stands between a letter that begins a line and a sign behind it: the text of the
-# option, or a space.
+# The text of an option, or a space, between a letter that begins a line and its sign.
 _UP_TO_SIGN = r"(?: [.:]?+(?<=^.[).:])[^\S\n][^\n✅✓✔☑✗✘❌]{0,60}+ | [^\S\n]?+ )"
 _ROMAN = r"\\(?:text|textbf|mathrm|mathbf)\s?\{\s?"
 _NOUN = r"(?i:answer|option|choice|one|letter)\b"
@@ -165,7 +163,7 @@ _AS_A_CHOICE = rf"""(?<![A-Za-z0-9_])\(\s?@\s?\) | \[\s?@\s?\]
 _AS_RIGHT = rf"""@ {_CLOSED} (?: {_IS}\s(?:{_GOOD}) | {_UP_TO_SIGN}{_TICK}
     | {_OPTION_ZH}?(?:是|才是|也是)?
         (?:正确|正確|对的|對的|[对對](?=[。，,.;；\s]|$)) )"""
-# =@ is the letter as it is written, and not I: the pronoun stands before commas and
+# =@ is the letter in its own case, and not I, as the pronoun may precede commas and
 # stops, too.
 _STANDING_ALONE = r"""=@ (?= [^\S\n]*+$ | (?<=^\$.)\$\.?[^\S\n]*+$
         | [):,;!?*_"'`\]}<。．，：；！？…、）】.]
@@ -180,7 +178,8 @@ _NAMING_RULES = (
     (MARKED, True, _AS_RIGHT),
     (ALONE, True, _STANDING_ALONE),
 )
-"""Rank, whether `is_led` has to hold, words with @ for the letter; the first counts."""
+"""Rank, whether `is_led` has to hold, and pattern with @ for the letter; the first
+rule that matches a letter counts."""
 
 _DENIAL = rf"""(?: \b(?i:
         (?: n(?:ot|ever|either|or|obody|o\sone) | cannot | except(?:\sfor)? | doubt
@@ -199,7 +198,7 @@ _THAT_IT_IS = rf"""(?: \s(?: (?:be|been|is|it['’]s|it|that|the|think|believe|s
     |can)\b | {_GOOD} | {_NOUN} )
     ){{0,6}}+"""
 _FILLED = rf"(?: \s(?:{_ADVERB}|(?:the|a|an|my|our)\b) ){{0,3}}+"
-# Words that take back what stands before them: "A. Hmm, no, that's wrong", A。不对，
+# Words that retract the letter before them: "A. Hmm, no, that's wrong", A。不对，
 _PAUSE = r"[\s.,;:!?…—–-]{1,4}+"
 _TAKEN_BACK = rf"""
       (?: {_PAUSE}
@@ -225,13 +224,13 @@ _IS_NOT = rf"""{_CLOSED} (?:
       (?:不对|不對|错|錯|不正确|不正確|不是(?:正确|正確|答案)
         |不符|不成立|有误|有誤|不可能) )"""
 
-# A letter before the text of its option, of which it is not said that it is right.
+# A letter before the text of its option, not called right.
 _LIST_ITEM = rf"""@ [)\]）】.:：、．]
     (?! {_CLOSED} (?:{_IS} \s(?:{_GOOD}|the\b|my\b) | [^\S\n]?{_TICK}) )
     [*_]{{0,3}}[^\S\n]*+[^\s.,;!?。，]"""
 
-# Letters that are not told apart; ° is one of them wherever it stands. "or" may follow
-# an option's text.
+# Joined letters, between which the text does not decide; ° is any letter. "or" may
+# follow the text of an option.
 _PREDICATE = (
     r"(?:is|was|has|does|can|cannot|would|could|should|seems|looks|[a-z]{1,6}n['’]t)\b"
 )

@@ -1,4 +1,4 @@
-"""Multiple choice in text: which letters are named as the answer, and how plainly."""
+"""Multiple choice in text: which letters are named as the answer, and how clearly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from rewardkit.primitives.texts import normal_form
 
 
 def _check_options(options: Any, *, case: bool = True) -> None:
-    """Raise a ValueError unless these are two or more different letters or digits."""
+    """Raise a ValueError unless `options` are at least two different letters or digits.
+
+    `case` counts "a" and "A" as different.
+    """
     if isinstance(options, str) and options.isalnum():
         different = set(options if case else map(str.lower, options))
         if len(different) == len(options) > 1:
@@ -35,17 +38,17 @@ def _check_options(options: Any, *, case: bool = True) -> None:
 
 @dataclass(frozen=True, repr=False)
 class choice(Extractor):
-    r"""The letter of a multiple-choice answer; by default the last one.
+    r"""Extract the letter of a multiple-choice answer, by default the last one.
 
-    A letter that is announced, "answer is B", ``\boxed{B}``, 答案是B, "B is the
-    answer", comes before one that is marked as a choice, "(B)", "option B", "B is
-    right", and that before one that stands alone, "B.", "So B", "**B**".
-    `named_letters` has the rules, which `choice_equal` shares. "A" as an article and
-    "I" as a pronoun are never the answer, nor is a letter that is denied, "not B", "B
-    is wrong", or one of several, "A or B": a hedge takes back what came before it.
-    Options count as they are written; with ``case=False`` an announced or marked "b"
-    counts too (the value is then "b": compare with `choice_equal`). ValueError: fewer
-    than two options, the same one twice, or an option is unknown.
+    An announced letter ("answer is B", ``\boxed{B}``, 答案是B, "B is the answer") takes
+    precedence over a letter marked as a choice ("(B)", "option B", "B is right"), and
+    that over a letter alone ("B.", "So B", "**B**"). `named_letters` has the rules,
+    which `choice_equal` shares. "A" as an article and "I" as a pronoun are never the
+    answer, nor is a denied letter ("not B", "B is wrong") or one of several ("A or B"):
+    a hedge retracts the letters before it. Options are case-sensitive; with
+    ``case=False`` an announced or marked "b" counts too (the value is then "b": compare
+    with `choice_equal`). ValueError: fewer than two options, the same one twice, or an
+    option is unknown.
 
     >>> choice()("A (small) one: 31 is larger. The answer is (B)."), choice()("A or B")
     ('B', None)
@@ -70,9 +73,9 @@ class choice(Extractor):
 
 
 def read_choice(value: Any, options: str) -> str | None:
-    """Return the option that a text names, or ``None`` where it names none or several.
+    """Return the only option that a text names, or ``None``.
 
-    Letters are named as `named_letters` has it, in any case, or all there is.
+    A letter counts in any case, by the rules of `named_letters` or as the only word.
     ValueError: fewer than two different letters or digits.
 
     >>> read_choice("(b) Paris", "ABCD"), read_choice("A or B", "ABCD")
@@ -97,7 +100,7 @@ def read_choice(value: Any, options: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _lone_letter(options: str) -> re.Pattern[str]:
-    """Compile a pattern of a text that is one letter; no sign around it denies it."""
+    """Compile a pattern of a text that is one letter, without signs that deny it."""
     _check_options(options, case=False)
     forms = letter_forms(options, case=False)
     return re.compile(rf"(?:(?![¬≠~!✗✘❌])[\W_])*+([{forms}])(?:(?![✗✘❌])[\W_])*+")
@@ -112,23 +115,23 @@ def named_letters(
     ``\boxed{B}``, 答案是B, 选B, "B is the answer". Marked: "(B)", "[B]", "option B",
     ``\text{B}``, "choose B", "B is right", B正确, B ✅. Alone: at the start of a line,
     behind punctuation or a word such as "so" or "is" (not a noun: "vitamin C"), and
-    before punctuation, "because", "or", or the end of the line. Letters count as they
-    stand in `options`; with ``case=False`` also the others, where they are announced,
-    marked, or begin a line as in "b)". "A" before a word that can follow an article is
-    one, "I" before a verb the pronoun.
+    before punctuation, "because", "or", or the end of the line. Letters have the case
+    of `options`; with ``case=False`` the other case counts too if the letter is
+    announced, marked, or begins a line as in "b)". "A" before a word that can follow an
+    article is an article, "I" before a verb a pronoun.
 
-    A letter that is denied is not named ("not B", "the wrong answer is B", "B. No,
-    that's wrong", 不是B), nor are different letters with "or", "and", a comma, a slash
-    or a space between them; both take back what was named before them as plainly as
-    they are, or less. A list of the options, all of them or at least the first four, in
-    their order, names none, but one that is called right.
+    A denied letter is not named ("not B", "the wrong answer is B", "B. No, that's
+    wrong", 不是B), nor are different letters joined by "or", "and", a comma, a slash or
+    a space. Both retract letters named before them at the same rank or a lower one. A
+    list of all options, or of at least the first four, in their order, names none but
+    an option that it calls right.
 
     Not understood: a denial in other words ("hardly B", "B) Rome. That is wrong."), a
     question about what is wrong ("The incorrect option is B" is a denial), what a
     letter abbreviates ("C. elegans", "D. Trump").
     """
     rules = letter_rules(options, case)
-    ranks: dict[int, int] = {}  # start of a letter -> how plainly it is named
+    ranks: dict[int, int] = {}  # start of a letter -> ANNOUNCED, MARKED or ALONE
     surroundings = _surroundings(text, rules.letter)
 
     def find(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
@@ -157,10 +160,10 @@ def named_letters(
 def _drop_listed(
     text: str, options: str, listed: re.Pattern[str], ranks: dict[int, int]
 ) -> None:
-    """Drop the letters of lists of the options, unless one is announced."""
+    """Remove the letters of each list of options without an announced letter."""
     capitals = text.upper()
     if not all(option in capitals for option in options.upper()[:4]):
-        return  # nearly always, and quick to see
+        return  # the usual case, and cheap to detect
     for match in listed.finditer(text):
         members = [start for start, _ in match.regs[1:] if start >= 0]
         if all(ranks.get(start) != ANNOUNCED for start in members):
@@ -169,7 +172,7 @@ def _drop_listed(
 
 
 def _surroundings(text: str, letter: re.Pattern[str]) -> list[Span]:
-    """Find the spans around letters, far enough to see what is said; none overlap."""
+    """Find disjoint spans around letters, wide enough for the phrases about them."""
     spans: list[Span] = []
     for match in letter.finditer(text):
         start = max(0, match.start() - 200)
@@ -183,7 +186,7 @@ def _surroundings(text: str, letter: re.Pattern[str]) -> list[Span]:
 def _join(
     text: str, starts: list[int], ranks: dict[int, int], denials: dict[int, str]
 ) -> None:
-    """Enter what joined letters share: "not A or B", "A and B are wrong", "A or B"."""
+    """Apply denials and ranks to all of the joined letters, as in "not A or B"."""
     plainest = min(ranks.get(start, ALONE) for start in starts)
     if not denials.keys().isdisjoint(starts):
         for start in starts:
@@ -193,7 +196,7 @@ def _join(
     if len({text[start].lower() for start in others}) > 1:
         if plainest < ALONE or ranks.keys() >= set(others):
             denials.update(dict.fromkeys(others, ""))
-        else:  # "A and B are too small" answers nothing, and takes nothing back
+        else:  # "A and B are too small" neither answers nor retracts
             for start in others:
                 ranks.pop(start, None)
     for start in starts:
@@ -204,7 +207,7 @@ def _join(
 def _not_taken_back(
     text: str, ranks: dict[int, int], denials: dict[int, str]
 ) -> tuple[list[Span], ...]:
-    """Return the letters by rank, without those that a later denial takes back."""
+    """Return the letters by rank, without those that a later denial retracts."""
     named: tuple[list[Span], ...] = ([], [], [])
     plainest: dict[str, int] = {}  # letter, or "" for all -> rank of its denials
     for start in sorted({*ranks, *denials}, reverse=True):

@@ -1,4 +1,4 @@
-"""Extraction of what stands behind a marker or phrase, or where a pattern matches."""
+"""Extraction of text behind a marker or phrase, or by a regular expression."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ Marker = Annotated[
 
 @dataclass(frozen=True, repr=False)
 class after(Extractor):
-    r"""Text after the last `marker` up to the end of its line, or of the completion.
+    r"""Extract the text after the last `marker`, up to the end of its line.
 
-    `marker` is plain text, not a pattern; ``case=False`` finds it in any case.
-    ValueError: it is empty, or an option is unknown.
+    With ``until="end"`` it is the text up to the end of the completion. `marker` is
+    plain text, not a pattern; ``case=False`` finds it in any case. ValueError: `marker`
+    is empty, or an option is unknown.
 
     >>> after("####")("6 * 7 = 42\n#### 42")
     '42'
@@ -44,7 +45,7 @@ class after(Extractor):
 
     def occurrences(self, completion: str) -> list[Span]:
         spans: list[Span] = []
-        line_end = text_end = -1  # of the line and the text in it, found once a line
+        line_end = text_end = -1  # of the line and of its text, computed once a line
         flags = re.NOFLAG if self.case else re.IGNORECASE
         marker = re.compile(rf"{re.escape(self.marker)}(?=(\s*+))", flags)
         for match in marker.finditer(completion):
@@ -62,8 +63,8 @@ class after(Extractor):
 
 
 # Markdown may close behind each word; "answer is" does not begin "answer is not", nor
-# 答案是 "答案是否". What the wrong answer is, what it would be if, or whether there
-# is one, is not what the answer is: a named group.
+# 答案是 "答案是否". A named group matches phrases that state no answer: "the wrong
+# answer is", "if the answer is", "no answer".
 _OF_WHAT = r"(?:[^\s.,:;!?=。，：；！？]|[.,](?=\w)){1,30}"
 _ENGLISH_PHRASE = rf"""(?P<denied> \b(?i:no|wrong|false|worst|incorrect)[ ]
                  | \b(?i:if|whether|unless|suppos(?:e|ing)|assum(?:e|ing))
@@ -126,19 +127,21 @@ _CLOSING_MARKS = " \t\r\n*_`\"'”’.,;:!?。，；：！？、"
 
 @dataclass(frozen=True, repr=False)
 class answer_phrase(Extractor):
-    r"""What follows the last "the answer is", "Final answer:", 答案是 or 最终答案.
+    r"""Extract the text after "the answer is", "Final answer:", 答案是 or 最终答案.
 
-    Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =",
-    答案为, 【答案】, and a heading "# Answer"; not "is not", 是否, "the wrong answer
-    is", "no answer", "if the answer is". Up to the end of the sentence or line, or to
-    ", not" or "(not" another one; where nothing follows on the line, of the next one
-    that is not empty; of a formula on lines of its own, within ``\[`` or ``$$``, all of
-    it. A stop ends a sentence before white space only, so "3.5" is whole, but not
-    within ``$...$`` or braces, nor in "10 a.m. today"; marks such as ``</think>``,
-    ``</s>`` and ``<|im_end|>`` end it, too. Punctuation and Markdown around it are left
-    out, as are words in brackets behind a number. The words count in any case, in bold,
-    and with either colon; ``language="en"`` or ``"zh"`` takes those of one language.
-    ValueError: an option is unknown.
+    The last phrase counts by default. Phrases are also "was", "should be", "must be"
+    and the like, "the answer to ... is", "answer =", 答案为, 【答案】, and a heading
+    "# Answer"; not "is not", 是否, "the wrong answer is", "no answer", "if the answer
+    is". They match in any case, in bold, and with either colon; ``language="en"`` or
+    ``"zh"`` takes those of one language.
+
+    The answer ends with its sentence or line, or before ", not" or "(not". If the rest
+    of the line is empty, the next line with text counts. A formula on lines of its own,
+    within ``\[`` or ``$$``, is taken whole. A stop ends a sentence only before white
+    space, so "3.5" is whole, and not within ``$...$`` or braces, nor in "10 a.m.
+    today"; marks such as ``</think>``, ``</s>`` and ``<|im_end|>`` end it, too.
+    Punctuation and Markdown around the answer are left out, as are words in brackets
+    behind a number. ValueError: an option is unknown.
 
     >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done.")
     '$3.5$ kg'
@@ -163,9 +166,9 @@ class answer_phrase(Extractor):
 
 
 def _sentence_span(text: str, start: int, limit: int) -> Span:
-    """Find the end of the sentence or displayed formula that starts here.
+    """Find the span of the sentence or displayed formula that begins at `start`.
 
-    The marks around it are left out.
+    Marks around it are left out.
     """
     display = _DISPLAY.match(text, start, limit)
     if display:
@@ -207,11 +210,11 @@ def citation_patterns(label: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @dataclass(frozen=True, repr=False)
 class citation(Extractor):
-    """The id in the last ``[Source: id]``, in any case; `every` gives all of them.
+    """Extract the id in the last ``[Source: id]``, in any case.
 
-    Several ids in one bracket, with commas or semicolons between them, are an
-    occurrence each; a bracket with none is found and empty. ValueError: `label` is
-    empty or has a bracket or colon in it.
+    Use `every` for all ids. Each id in a bracket with commas or semicolons is an
+    occurrence; a bracket without an id gives an empty text. ValueError: `label` is
+    empty or contains a bracket or colon.
 
     >>> citation()("Rain [Source: doc-3], then sun [Source: doc-7; doc-9].")
     'doc-9'
@@ -236,12 +239,12 @@ class citation(Extractor):
 
 @dataclass(frozen=True, repr=False)
 class pattern(Extractor):
-    r"""Text of a group of a regular expression, by default of its last match.
+    r"""Extract a group of a regular expression, by default from its last match.
 
-    That is `group`, else the first group, else the whole match. Runs on the `regex`
-    engine, which gives up after `timeout` seconds: TimeoutError, so that the row's
-    components end as ``error`` instead of being judged. ValueError at construction: the
-    pattern does not compile or lacks the group.
+    The group is `group`, else the first group, else the whole match. The `regex` engine
+    stops after `timeout` seconds with a TimeoutError, so that the row's components end
+    as ``error`` and are not judged. ValueError at construction: the pattern does not
+    compile or lacks the group.
 
     >>> pattern(r"total: (\d+)")("total: 3, total: 4")
     '4'

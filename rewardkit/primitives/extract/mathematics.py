@@ -1,4 +1,4 @@
-"""Extraction of the final answer of a whole solution of a mathematical problem."""
+"""Extraction of the final answer from the whole solution of a mathematical problem."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rewardkit.primitives.extract.markers import answer_phrase
 from rewardkit.primitives.extract.numerals import number
 
 ANSWER_TAIL: Final = 20_000
-"""Characters at the end of a text in which an answer without a box is looked for.
+"""Characters at the end of a text to search for an answer without a box.
 
 Our choice: some pages."""
 
 LONGEST_NAME = 20
-"""Characters before the first of several boxes in which its name stands. Our choice."""
+"""Characters before a box to search for its name, such as "x = ". Our choice."""
 
 LONGEST_JOINT = 300
 """Characters between two boxes of one answer, at most. Our choice: a long sentence."""
@@ -28,10 +28,10 @@ CHINESE_FRACTION: Final = (
     r"(?<![\d.〇零一二两三四五六七八九十百又])"
     rf"(?:{_NUMERAL}又)?{_NUMERAL}分之{_NUMERAL}"
 )
-"""Its groups are the whole number, the denominator and the numerator: 一又二分之一."""
+"""Pattern of 一又二分之一; its groups are the integer, denominator and numerator."""
 
-# A currency sign is no formula: no digit stands behind one, no space at its ends. Of
-# brackets those of (1, 2) and [0, ∞) are one, not those of (1,234).
+# A formula has no digit behind it and no space at its ends, unlike currency signs. The
+# brackets of (1, 2) and [0, ∞) make a formula, those of (1,234) do not.
 FORMULA: Final = re.compile(
     r"\$\$[^$]++\$\$|(?<!\\)\$(?![\s$])[^$\n]*+(?<![\s\\])\$(?!\d)"
     r"|\\\((?:[^\\]|\\[^()])*+\\\)|\\\[(?:[^\\]|\\[^\[\]])*+\\\]"
@@ -44,7 +44,7 @@ _ATTAINED = (
     r"(?:attained|achieved|reached)[ ](?:only[ ])?(?:at|when|if|for)\b|where\b"
     r"|with[ ]equality\b|for[ ](?:all|any|each|every)\b"
 )
-# Behind a value and its unit: 11 apples (5 red and 6 green), 5, attained at x = 2.
+# Remarks behind a value and its unit: 11 apples (5 red, 6 green); 5, attained at x = 2.
 _ASIDE = re.compile(
     rf"""(?<=[\d$%}})\]]) (?<!\$[A-Za-z]\$)
     (?P<unit> (?:[ ]?+(?!{_ATTAINED})[^\W\d_]{{1,15}}+){{0,3}}+ )
@@ -75,7 +75,7 @@ _LONE_NAME = re.compile(
     r"[\s$\\()\[\]]*(?:\\angle\s*)?[A-Za-z]{1,3}(?:_\{?\w{1,3}\}?)?'?[\s$\\()\[\]]*"
 )
 _HASH_MARK = re.compile(r"#{4,}+([^\n#]*+)")
-# Those that `number` leaves to others: 1.000,99 and 1,5; 5万; 15π, 2√3; 3:4; 四分之三.
+# Numbers that `number` does not find: 1.000,99 and 1,5; 5万; 15π, 2√3; 3:4; 四分之三.
 _ODD_NUMBER = re.compile(
     r"(?<![\d.,])[-+]?(?:(?:\d{1,3}(?:[.\s]\d{3})+|\d{1,9}),(?:\d{1,2}|\d{4,9})"
     r"|(?:\d{1,3}(?:\.\d{3})+|0),\d{3})(?![\d.,]*\d)"
@@ -107,19 +107,23 @@ _NAMED_EQUATION = re.compile(r"[\s$\\(\[]*[A-Za-z](?:_?\{?\w{1,3}\}?)?'?\s*=")
 
 @dataclass(frozen=True, repr=False)
 class math_answer(Extractor):
-    r"""The final answer of a whole solution, for `rk.verify.math_equal` to read.
+    r"""Extract the final answer of a whole solution, for `rk.verify.math_equal`.
 
-    The first of these that is there: the last ``\boxed{}``, with those joined to it by
-    "and" or commas (a set then); what follows the last "the answer is" (as
-    `answer_phrase` has it, Chinese too), or its last formula or number where that is a
-    long sentence; what follows the last ``####``; the last formula, displayed or
-    inline, with those joined to it, or the last number with its currency and unit,
-    whichever stands last; the last words in bold. Of a computation such as
-    ``$3 + 4 = 7$`` it is what stands behind the last sign, of ``$x = 1, y = 2$`` all of
-    it, and a lone name is no answer: in "The largest $n$ is 34." it is 34. What stands
-    in brackets behind a value, and where it is attained, is left out: "11 apples (5 red
-    and 6 green)" are 11. Boxes are looked for in all of the text, the others in its
-    last 20,000 characters. ``None`` where there is none of these.
+    The first of these that the text has is the answer:
+
+    1. the last ``\boxed{}``, with boxes joined to it by "and" or commas (as a set);
+    2. the text after the last "the answer is" (as in `answer_phrase`, Chinese too), or
+       the last formula or number of it if it is a long sentence;
+    3. the text after the last ``####``;
+    4. the last formula, displayed or inline, with formulas joined to it, or the last
+       number with its currency and unit, whichever comes last;
+    5. the last words in bold.
+
+    In a computation such as ``$3 + 4 = 7$`` the answer is the part after the last sign,
+    in ``$x = 1, y = 2$`` all of it. A lone name is no answer: in "The largest $n$ is
+    34." it is 34. Remarks in brackets behind a value, and where it is attained, are
+    left out: "11 apples (5 red and 6 green)" are 11. Boxes count in the whole text, the
+    others in its last 20,000 characters. The value is ``None`` if the text has none.
 
     >>> find = math_answer()
     >>> find(r"So $x = 3$ or $x = 5$."), find("She pays $1,234.50 in all.")
@@ -144,7 +148,7 @@ class math_answer(Extractor):
 
 
 def _tail_start(text: str) -> int:
-    """Return where the tail of a long text begins: at a paragraph, a line or a word."""
+    """Return the start of the tail of a long text: a paragraph, a line or a word."""
     first = len(text) - ANSWER_TAIL
     if first <= 0:
         return 0
@@ -156,7 +160,7 @@ def _tail_start(text: str) -> int:
 
 
 def outermost_boxes(text: str) -> list[Box]:
-    """Find the boxes of a text that are in no other."""
+    """Find the boxes of a text that are not inside another one."""
     boxes: list[Box] = []
     for box in find_boxes(text):
         if not boxes or box.outer[0] >= boxes[-1].outer[1]:
@@ -167,10 +171,10 @@ def outermost_boxes(text: str) -> list[Box]:
 def joined_to_last(
     text: str, spans: list[Span], *, loosely: bool = False
 ) -> list[Span]:
-    """Return the last span, with those joined to it by "and" or commas before it.
+    """Return the last span, after those joined to it by "and" or commas.
 
-    `loosely`: other words may stand between, also of the next sentence where that
-    begins with "The" or "And", unless they conclude.
+    `loosely` also joins spans with other words between them, even in a next sentence
+    that begins with "The" or "And", unless the words draw a conclusion ("so", "hence").
     """
     first = max(0, len(spans) - 1)
     while first:
@@ -186,7 +190,7 @@ def joined_to_last(
 
 
 def _last_run(text: str, spans: list[Span]) -> Span:
-    """Return the span from the first to the last of those joined to the last."""
+    """Return the span that covers the last span and those joined to it."""
     run = joined_to_last(text, spans)
     return run[0][0], run[-1][1]
 
@@ -203,17 +207,17 @@ def _find_boxed(text: str) -> Span | None:
 
 
 def name_before(text: str, start: int) -> str:
-    """Return the name that stands before a box, with its sign, such as "x = "."""
+    """Return the name before a box with its equals sign, such as "x = ", or ""."""
     name = _NAME_AT_END.search(text, max(0, start - LONGEST_NAME), start)
     return name[0] if name else ""
 
 
 def boxes_apart(text: str) -> str | None:
-    r"""Return the content of the boxes that answer together, with text between them.
+    r"""Return the contents of boxes that form one answer although text parts them.
 
-    Those are named values, such as ``\boxed{k = 45}`` and ``\boxed{n = 2}``, and the
-    last ones of a sentence that are joined by "and", or that sentences with "The" or
-    "And" follow with. ``None`` where there are not two.
+    Such boxes are named values, as ``\boxed{k = 45}`` and ``\boxed{n = 2}``, or the
+    last boxes of a sentence joined by "and", or of sentences that begin with "The" or
+    "And". Returns ``None`` if there are fewer than two.
 
     >>> boxes_apart(r"The largest is \boxed{5} and the smallest \boxed{2}.")
     '5, 2'
@@ -247,7 +251,7 @@ def _find_marked(text: str) -> Span | None:
 
 
 def _find_core(text: str, sentences: list[Span]) -> Span | None:
-    """Return the last sentence that is not empty; of a long one its last formula."""
+    """Return the last sentence that is not empty, or the last formula of a long one."""
     sentences = [span for span in sentences if span[0] < span[1]]
     if not sentences:
         return None
@@ -264,7 +268,7 @@ def _find_core(text: str, sentences: list[Span]) -> Span | None:
 
 
 def _find_last(text: str, start: int = 0, end: int | None = None) -> Span | None:
-    """Find the last formula or number, with the formulas that are joined to it."""
+    """Find the last formula, with formulas joined to it, or the last number."""
     if end is None:
         end = len(text)
     text = _ASIDE.sub(lambda aside: aside["unit"].ljust(len(aside[0])), text)
@@ -282,7 +286,7 @@ def _find_last(text: str, start: int = 0, end: int | None = None) -> Span | None
 def _find_last_number(
     text: str, start: int, end: int, formulas: list[Span]
 ) -> Span | None:
-    """Find the last number that is in none of these formulas and behind no "not"."""
+    """Find the last number that is neither in one of `formulas` nor after "not"."""
     piece = text[start:end]
     spans = number().occurrences(piece)
     spans += [match.span() for match in _ODD_NUMBER.finditer(piece)]
@@ -298,7 +302,7 @@ def _find_last_number(
 
 
 def _result_of(text: str, start: int, end: int) -> Span:
-    """Return what stands behind the last sign of a computation; equations whole."""
+    """Return the part after the last sign of a computation, or whole equations."""
     signs = list(_EQUALS_SIGN.finditer(text, start, end))
     if not signs:
         return start, end

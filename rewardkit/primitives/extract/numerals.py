@@ -12,10 +12,10 @@ from rewardkit.primitives.extract.extractor import Extractor, Span, Which
 from rewardkit.primitives.primitive import PRINTED_NAMED
 from rewardkit.primitives.texts import CJK
 
-# What `read_number` reads of a whole text is found here in running text, where signs,
-# slashes and stops have other uses too: "9-6" holds 9 and 6. A run of digits and joints
-# that is no number as a whole ("3.14.15", "3/4/2024", "1:30", "1,23") holds none: no
-# piece of it is what was written.
+# These patterns find in running text the numbers that `read_number` reads as a whole
+# text. There signs, slashes and stops have other uses too: "9-6" holds 9 and 6. A run
+# of digits and joints that is no number as a whole ("3.14.15", "3/4/2024", "1:30",
+# "1,23") holds none, as no part of it is a number that the author wrote.
 _NUMBER_SIGN = "[-+负\u2010\u2011\u2012\u2013\u2212\ufe62\ufe63\uff0b\uff0d]"
 _OPENERS = r"-+负.\\\u2010-\u2013\u2212\ufe62\ufe63\uff0b\uff0d"
 _CURRENCY = r"(?:\\?[$£¥\ufe69\uff04\uffe1\uffe5\u20a0-\u20cf])"
@@ -24,9 +24,9 @@ _POINT = r"[.\uff0e\u066b]"
 _GAP = r"[ \u00a0\u2007\u2009\u202f]"
 _VULGAR_FRACTION = "[¼½¾⅐-⅞↉]"
 _LETTER_SIGN = rf"[^\W_{CJK}]"  # Chinese has no spaces between words and numbers
-# Behind a first group of one or two digits plain spaces part thousands, and behind one
-# of three if a group is 000: "128 256 512" lists. So does what more digits follow or go
-# before ("1 234 5"), but for a year.
+# Plain spaces separate thousands behind a first group of one or two digits, and behind
+# one of three digits if a group is 000: "128 256 512" is a list. So is a run with other
+# digits before or behind it ("1 234 5"), unless the digits before are a year.
 _SPACED_DIGITS = r"""
     (?: (?<!\d[ ]) | (?<=\d{4}[ ]) ) (?![0０])
       (?! \d{1,3} [ ] [1-9]\d\d [/\u2044\u2215\uff0f] )
@@ -53,7 +53,7 @@ _PART = r"(?: \s?\{ [ ]? \d{1,6} [ ]? \} | \s?\d )"
 _JOINT = r"[.\uff0e\u066b/\u2044\u2215\uff0f,\u066c:_'’]"
 _SUPERSCRIPT = "[⁺⁻⁰¹²³⁴-⁹]"
 _RAISES = rf"\^ \{{? {_NUMBER_SIGN}?"
-# A piece of an expression is no number: 2\sqrt{5}, 2π, and Chinese magnitudes,
+# A part of an expression is no number: 2\sqrt{5}, 2π, and Chinese magnitudes,
 # fractions and powers (5万, 5分之2, 2的5次方; but 5千克 and 5千米 are units).
 _ROOT = r"(?: \\sqrt | sqrt(?![A-Za-z]) | √ )"
 _FACTOR = rf"""[ ]? (?: (?:\\cdot|\\times|[×·⋅∙*]|\\[,;!]) [ ]? )?
@@ -64,8 +64,7 @@ _CHINESE_MAGNITUDE = r"""[ ]? (?: [万萬亿億兆百佰十拾]
 _END = rf"""(?! {_JOINT}\d | -(?:0|\d+-)\d | {_SUPERSCRIPT} | {_RAISES}\d
     | \^\{{?[ ]?\\[dtc]?frac
     | {_FACTOR} | {_CHINESE_MAGNITUDE} )"""
-# The arguments of what is no number as a whole; the bounds keep what is never closed
-# cheap.
+# The arguments of an expression to skip; the bounds keep an unclosed brace cheap.
 _BRACED_ARGUMENT = r"(?: \{ (?: [^{}\n] | \{ [^{}\n]{0,100} \} ){0,100}+ \} )"
 _ANY = rf"\s? (?: {_BRACED_ARGUMENT} | \\[A-Za-z]{{1,20}} | \w )"
 _PASSED = (
@@ -102,21 +101,21 @@ _NUMBER = rf"""
           | {_DECIMAL} {_SLASH} (?P<below>{_DECIMAL}) {_END}
           | {_DECIMAL} (?: [eE]{_NUMBER_SIGN}?\d{{1,6}}(?!\d)
             | (?![eE]{_NUMBER_SIGN}?\d) ) {_END}
-          # passed over whole
+          # skipped as a whole
           | (?P<none> {_DECIMAL} (?: (?:{_JOINT}|-|{_RAISES}) \d++
             | {_SUPERSCRIPT} )*+ ) ) )
 """
 _PERCENT_SIGN = rf"(?: {_GAP}? \\?[%\u066a\ufe6a\uff05] )?"
 
 
-@cache  # not compiled by an import, most of whose time it would take
+@cache  # compiled on use, as it would take most of the time of the import
 def _pattern(percent: bool) -> re.Pattern[str]:
     return re.compile(_NUMBER + percent * _PERCENT_SIGN, re.VERBOSE)
 
 
 def _number_spans(match: re.Match[str]) -> list[Span]:
-    """Return the numbers of a match: one, two in "1 3/2", or none."""
-    if match.lastgroup is None:  # nearly all of them: no fraction, nothing to check
+    """Return the spans of the numbers in a match: one, two in "1 3/2", or none."""
+    if match.lastgroup is None:  # the usual case: no fraction, nothing to check
         return [match.span()]
     if match["none"] or match["hexadecimal"] or match["passed"]:
         return []
@@ -134,25 +133,26 @@ def _number_spans(match: re.Match[str]) -> list[Span]:
 
 
 def _whole_number(part: str) -> int:
-    """Read a part of a fraction, whose white space need not be what `int` takes."""
+    """Read a part of a fraction; strip braces, and white space that `int` rejects."""
     return int(part.strip().strip("{} "))
 
 
 @dataclass(frozen=True, repr=False)
 class number(Extractor):
-    r"""A number in full, as it is written; by default the last one.
+    r"""Extract a whole number or decimal as it is written, by default the last one.
 
-    Sign, thousands separators (also plain spaces, as `read_number` has them), decimals,
-    6.02e23, 3/4, 1 1/2, ½, ``6.02 \times 10^{23}`` and ``\frac{1}{2}`` are one number
-    each, for `read_number` to read (not those of more than 1,000 characters). A
-    currency sign is left out unless a sign stands before it, and a percent sign is a
-    unit: left out unless ``percent=True``, which makes 50% a half. A full stop behind
-    it is not part of it, the dots of 0.333... are, letters behind it are a unit. What
-    is not understood as a whole is no number, and no piece of it is one: "3.14.15",
-    "3/4/2024", "2024-01-15", "1:30", "1,23", "1.234,56", "1_000", 0x1F, 5² and 2^10;
-    nor are digits in a word (GPT-4), an exponent, a root, a fraction of more than
-    numbers, and those before ``\pi``, a root or a Chinese magnitude (5万, 5分之2; 负5
-    is -5). Other terms and factors are read one by one ("x + 5" holds 5), letters
+    A number may have a sign, thousands separators (also plain spaces, by the rule of
+    `read_number`) and decimals. 6.02e23, 3/4, 1 1/2, ½, ``6.02 \times 10^{23}`` and
+    ``\frac{1}{2}`` are one number each. `read_number` reads the values (of at most
+    1,000 characters). A currency sign is left out unless a minus or plus precedes it. A
+    percent sign is left out as a unit; ``percent=True`` keeps it and so makes 50% a
+    half. The dots of 0.333... are part of the number, a full stop behind it is not.
+
+    An expression that is no number as a whole has no number in it: "3.14.15",
+    "3/4/2024", "2024-01-15", "1:30", "1,23", "1.234,56", "1_000", 0x1F, 5² and 2^10.
+    The same holds for digits in a word (GPT-4), an exponent, a root, a fraction of more
+    than numbers, and digits before ``\pi``, a root or a Chinese magnitude (5万, 5分之2;
+    but 负5 is -5). Other terms and factors count one by one ("x + 5" has 5), letters
     behind a number are a unit ("5x"), and the mark of "The answer is 5!" is no
     factorial. ValueError: `which` or `percent` is unknown.
 
@@ -173,24 +173,23 @@ class number(Extractor):
         return spans
 
 
-# The mark of GSM8K's answers, with the white space, Markdown and currency sign between
-# it and the number.
+# The mark of GSM8K's answers, with white space, Markdown and a currency sign behind it.
 _GSM8K_MARK = re.compile(rf"#{{4,}}+(?:[^\S\n]|[*_`]|{_CURRENCY})*+")
 
 
 @dataclass(frozen=True, repr=False)
 class gsm8k(Extractor):
-    r"""The answer in GSM8K's form: the number right behind the last ``####``.
+    r"""Extract the answer in GSM8K's form: the number right behind the last ``####``.
 
-    `number` says what a number is; currency signs and Markdown before it are left out,
-    and a mark without a number is found and empty. ``mode="flexible"`` then takes the
-    last number of the text, as it does where there is no mark.
+    Numbers are those of `number`. Currency signs and Markdown before the number are
+    left out, and a mark without a number gives an empty text. ``mode="flexible"`` takes
+    the last number of the text if there is no mark, or none with a number.
 
-    How other graders differ: in strict mode lm-evaluation-harness takes the first
-    ``#### ``, verl the last (of the last 300 characters); both want one space there, no
-    currency sign and no Markdown, take a stop as part of the number ("42.") and runs
-    such as "3.14.15" for a number. In flexible mode both take the last number of the
-    text even where a mark has another. ValueError: `mode` is unknown.
+    Other graders differ. In strict mode lm-evaluation-harness takes the first
+    ``#### ``, verl the last (of the last 300 characters). Both require one space, no
+    currency sign and no Markdown, and include a stop in the number ("42."); a run such
+    as "3.14.15" is a number to them. In flexible mode both take the last number of the
+    text even if a mark has another. ValueError: `mode` is unknown.
 
     >>> gsm8k()("#### none yet\n#### $1,234.50."), gsm8k()("so 42") is None
     ('1,234.50', True)
@@ -212,7 +211,7 @@ class gsm8k(Extractor):
 
 
 def _number_at(completion: str, start: int) -> Span:
-    """Return the span of the number that starts here, empty where none does."""
+    """Return the span of the number at `start`, or an empty span there."""
     match = _pattern(False).match(completion, start)
     spans = _number_spans(match) if match else []
     return spans[0] if spans else (start, start)

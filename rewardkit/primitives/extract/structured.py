@@ -26,7 +26,7 @@ from rewardkit.primitives.primitive import PRINTED_NAMED, note
 
 
 def _check_path(option: str, path: Any) -> Any:
-    """Return a path as it is kept: "person.age" or ("person", "age"), keys as texts."""
+    """Return a path to store, "person.age" or ("person", "age"), with texts as keys."""
     if path is None:
         return None
     keys = path
@@ -49,24 +49,24 @@ def _is_key(key: Any) -> bool:
 
 
 Path = Annotated[str | int | Sequence[str | int] | None, _check_path]
-"""Where in a value; ``None``: the whole."""
+"""Path to a part of a value; ``None`` is the whole."""
 
 
 class _Float(float):
-    """A number of JSON with its text, as floats do not keep 0.10 and 1e400."""
+    """A JSON number that keeps its text, as a float loses 0.10 and 1e400."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
 
 def read_json(text: str) -> Any:
-    """Read strict JSON that is a dict or a list; ``None`` where it is none."""
+    """Read a strict JSON object or array, or return ``None``."""
     value = read_strict_json(text, parse_float=_Float)
     return value if isinstance(value, dict | list) else None
 
 
 def value_at(value: Any, path: Any) -> Any:
-    """Return the value at a path as it is kept, `NO_JSON` where that leads nowhere."""
+    """Return the value at a checked path, or `NO_JSON` if the path leads nowhere."""
     keys = path.split(".") if isinstance(path, str) else path
     for key in keys or ():
         if isinstance(value, dict):
@@ -81,7 +81,7 @@ def value_at(value: Any, path: Any) -> Any:
 
 
 def _text_at(value: Any, path: Any) -> str | None:
-    """Write the value at a path: texts as they are, floats as they stood, else JSON."""
+    """Write the value at a path: texts bare, floats as in the source, else as JSON."""
     value = value_at(value, path)
     if isinstance(value, str):
         return value
@@ -97,8 +97,8 @@ def _write_json(value: Any) -> str | None:
         return None
 
 
-# A quote behind a letter is an apostrophe, and one behind a backslash begins no string:
-# the rest of its line is searched once for the quote that closes it.
+# A quote behind a letter is an apostrophe, and one behind a backslash begins no string.
+# The rest of the line is searched only once for the closing quote.
 _BRACKET_OR_STRING = re.compile(
     r"""(?<![\w\\]) (?: "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]++|\\.)*+' )
       | [()\[\]{}]""",
@@ -108,9 +108,9 @@ _OPENER = {"}": "{", "]": "[", ")": "("}
 
 
 def bracket_pairs(text: str) -> tuple[list[Span], list[int]]:
-    """Find the spans of matching brackets, and the places of those never closed.
+    """Find the spans of matching brackets, and the places of unclosed ones.
 
-    Brackets in strings do not count, nor do quotes outside brackets.
+    Brackets in strings and quotes outside of brackets are ignored.
     """
     pairs: list[Span] = []
     openings: list[int] = []
@@ -134,10 +134,10 @@ def bracket_pairs(text: str) -> tuple[list[Span], list[int]]:
 def outermost(
     spans: Iterable[Span], which: Which, reads: Callable[[Span], object], work: float
 ) -> list[Span]:
-    """Select the readable spans that lie in no other readable one, in text order.
+    """Select the readable spans that are not inside another one, in text order.
 
-    Spans are read from the end that `which` names, until `work` characters are read. Of
-    two that overlap one lies in the other.
+    Spans are tried from the end that `which` names, until `work` characters are read.
+    Overlapping spans must be nested.
     """
     ordered = sorted(spans)
     if which == "last":
@@ -155,18 +155,18 @@ def outermost(
 
 
 MOST_READINGS = 16
-"""Times that a text is read over in search of an object, at most: keeps time linear."""
+"""Times that a text is read in search of an object, at most: keeps the time linear."""
 
 LONGEST_REPAIRED = 4_000
-"""Characters of a text that json_repair is given, at most.
+"""Characters of a text for json_repair, at most.
 
-On some texts its time grows with their square, and is a second here."""
+On some texts its time is quadratic, and one second at this length."""
 
 DEEPEST_REPAIRED = 20
-"""Brackets in each other, at most, in a text that json_repair is given."""
+"""Nested brackets in a text for json_repair, at most."""
 
-# What stands behind the bracket that opens an object or array, broken or not: LaTeX and
-# prose have others.
+# The beginning of an object or array, broken or not, as opposed to brackets of LaTeX
+# and prose.
 _BEGINS = re.compile(
     r"""\{\s*(?: ["'“‘}] | // | /\* | [\w$-]+\s*["']?\s*: )
       | \[\s*(?: ["'“‘\[{] | // | /\* | -?\d
@@ -177,20 +177,20 @@ _BEGINS = re.compile(
 
 @dataclass(frozen=True, repr=False)
 class json_value(Extractor):
-    """A JSON object or array as it is written, or the value at `path` in it.
+    """Extract a JSON object or array as it is written, or the value at `path` in it.
 
-    By default the last. `path` is "person.age" or ("person", "age"), with list
-    positions as numbers; a string value comes without its quotes, others as JSON;
-    ``None`` where the path leads nowhere. Strict JSON: NaN and single quotes are none,
-    and inside a broken object the last whole inner one counts; a text or number alone
-    is no object. Spans are those of the whole object or array.
+    By default it is the last one. `path` is "person.age" or ("person", "age"), with
+    list positions as numbers. A string value comes without its quotes, others as JSON;
+    the value is ``None`` if the path leads nowhere. JSON is strict, without NaN and
+    single quotes; a text or number alone is no object. Inside a broken object the last
+    valid inner one counts. Spans are those of the whole object or array.
 
-    With ``repair=True``, where that finds no value but in a part of something broken,
-    json_repair makes JSON of the last region that begins like an object or array
-    (single quotes, lost commas, cut off at the end), if it has at most 4,000 characters
-    and is not nested deeper than 20; the value is then not what stands at the span.
-    Which of the two it was is noted as "json": "strict" or "repaired". ValueError: the
-    path has an empty key, or an option is unknown.
+    ``repair=True`` is for texts whose JSON is broken, or valid only in a part of
+    something broken. json_repair then mends the last region that begins like an object
+    or array (single quotes, lost commas, a cut-off end), if it has at most 4,000
+    characters and is not nested deeper than 20. The value then differs from the text of
+    the span. The note "json" is "strict" or "repaired". ValueError: the path has an
+    empty key, or an option is unknown.
 
     >>> json_value("age")('Here: {"name": "Uma", "age": 59}.')
     '59'
@@ -245,7 +245,7 @@ class json_value(Extractor):
 
 @lru_cache(maxsize=128)
 def _repair(text: str) -> str | None:
-    """Make JSON of a broken object or array by json_repair, or return ``None``."""
+    """Repair a broken JSON object or array with json_repair, or return ``None``."""
     if len(text) > LONGEST_REPAIRED or bracket_depth(text) > DEEPEST_REPAIRED:
         return None
     try:
@@ -281,15 +281,15 @@ _CALL_TAGS = tag("tool_call")
 
 @dataclass(frozen=True, repr=False)
 class tool_call(Extractor):
-    """JSON of a call in ``<tool_call>{"name": ..., "arguments": ...}</tool_call>``.
+    """Extract a call in ``<tool_call>{"name": ..., "arguments": ...}</tool_call>``.
 
-    Or the value at `path` in it. By default of the last call, or of the last one of the
-    tool called `name`. Each call has its own tag: two in one tag, one a line or as a
-    list, and one in a code fence are none (a limit of ours). What is no strict JSON
-    object with a name is no call, but for ``<function=name><parameter=key>...``, as
-    Qwen3-Coder writes them. `path` as in `json_value`, such as "arguments.city", also
-    where they are called "parameters" or are a text of JSON. ValueError: `name` is
-    empty, the path has an empty key, or `which` is unknown.
+    The value is the JSON of the call, or the value at `path` in it; by default of the
+    last call, or of the last call of the tool `name`. Each call needs its own tag: two
+    in one tag, one a line or as a list, and one in a code fence are not read (a limit
+    of ours). A call is a strict JSON object with a name, or Qwen3-Coder's form
+    ``<function=name><parameter=key>...``. `path` as in `json_value`, such as
+    "arguments.city", even if the arguments are called "parameters" or are a JSON text.
+    ValueError: `name` is empty, the path has an empty key, or `which` is unknown.
 
     >>> call = '{"name": "weather", "arguments": {"city": "Oslo"}}'
     >>> text = f"<tool_call>{call}</tool_call>"
@@ -327,11 +327,10 @@ LONGEST_LITERAL = 10_000
 """Characters of a literal, at most. Our choice: Python parses it in milliseconds."""
 
 MOST_PARSED = 200_000
-"""Characters that are parsed in one text, at most, from the end that is asked for."""
+"""Characters of literals to parse in one text, at most, from the end of `which`."""
 
-# What a literal is made of, and nothing else: no operators, names or calls, so that no
-# text can build a deep tree, and no prefixes of strings. A number ends where an item
-# does: "1-2" is none.
+# All tokens of a literal. Without operators, names, calls and string prefixes no text
+# can build a deep tree. A number ends with its item: "1-2" does not match.
 _LITERAL_TOKENS = re.compile(
     r"""(?: \s++ | \#[^\n]*+ | [\[({\])},:]
       | '''(?:[^'\\]++|\\.|'(?!''))*+''' | \"\"\"(?:[^"\\]++|\\.|"(?!""))*+\"\"\"
@@ -340,21 +339,21 @@ _LITERAL_TOKENS = re.compile(
           | True | False | None ) (?=\s*+[,:\])}\#]) )++""",
     re.VERBOSE | re.DOTALL,
 )
-# What stands before the brackets of a call, an index, LaTeX's arguments and sets.
+# Signs before the brackets of calls, indices, and LaTeX arguments and sets.
 _NO_LITERAL = re.compile(r"[\w)\]}^\\]")
 _ESCAPE = re.compile(r"\\(?:(?![4-7][0-7]{2})[\r\n\\'\"abfnrtvxNuU0-7]|(.))", re.DOTALL)
 
 
 @dataclass(frozen=True, repr=False)
 class python_literal(Extractor):
-    """A Python list, dict, tuple or set as it is written, or the value at `path` in it.
+    """Extract a Python list, dict, tuple or set, or the value at `path` in it.
 
-    By default the last anywhere in the text; what lies in another one does not count,
-    nor do the brackets of a call or an index. It is parsed, never run: strings,
-    numbers, True, False and None, at most 10,000 characters, in the last (or first)
-    200,000 characters of literals. `path` as in `json_value`; a text comes without its
-    quotes, others as Python writes them. ValueError: the path has an empty key, or
-    `which` is unknown.
+    By default it is the last one in the text that is not inside another one; brackets
+    of calls and indices do not count. The literal is parsed and never run. It has
+    strings, numbers, True, False and None, and at most 10,000 characters; the last (or
+    first) 200,000 characters of literals are parsed. `path` as in `json_value`; a text
+    comes without its quotes, other values as Python writes them. ValueError: the path
+    has an empty key, or `which` is unknown.
 
     >>> python_literal()("so f(1) = ['a', None].")
     "['a', None]"
@@ -387,7 +386,7 @@ class python_literal(Extractor):
 
 
 def _read_literal(text: str) -> Any:
-    """Read a text that is a list, dict, tuple or set; ``None`` where it is none."""
+    """Read a literal that is a list, dict, tuple or set, or return ``None``."""
     if len(text) > LONGEST_LITERAL or not _LITERAL_TOKENS.fullmatch(text):
         return None
     text = _ESCAPE.sub(_double_unknown_escape, text)
@@ -399,5 +398,5 @@ def _read_literal(text: str) -> Any:
 
 
 def _double_unknown_escape(escape: re.Match[str]) -> str:
-    """Keep a backslash that escapes nothing, which Python would warn of."""
+    """Double a backslash that escapes nothing, to avoid a warning by Python."""
     return escape[0] if escape[1] is None else "\\" + escape[0]

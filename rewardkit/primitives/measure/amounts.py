@@ -1,4 +1,4 @@
-"""Measurement of how long a text is, and how much of it repeats itself."""
+"""Measures of the length of a text and of its repetition."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rewardkit.primitives.texts import bare_words, runs, words
 Unit = Literal["words", "characters", "tokens"]
 
 FALL_EXPONENT = 4.0
-"""Of the exponential fall. Our choice: half way 0.12 is left, of a line 0.5."""
+"""Exponent of the exponential fall. Our choice: 0.12 is left half way, not 0.5."""
 
 
 class _OfSize(OfText):
-    """Base of what measures the size of a text in a unit."""
+    """Base of measures of the size of a text in a unit."""
 
     unit: Unit
     tokenizer: Any
@@ -58,19 +58,20 @@ class _OfSize(OfText):
 
 @dataclass(frozen=True, repr=False)
 class length(_OfSize):
-    """1.0 from `full_from` to `full_until` words, 0.0 from `zero_from` on.
+    """Score 1.0 from `full_from` to `full_until` words, 0.0 from `zero_from` on.
 
-    Or characters or tokens. Also 0.0 up to `zero_until`. Between them credit changes in
-    a straight line, a ``"cosine"`` (gently at both ends) or an ``"exponential"`` (the
-    first steps away from full cost most: half way 0.12 is left). Short texts lose
-    nothing without `full_from`, long ones nothing without `full_until` and `zero_from`.
+    The unit may also be characters or tokens. The score is 0.0 up to `zero_until`, too.
+    Between the limits it changes linearly, by a ``"cosine"`` (gently at both ends) or
+    by an ``"exponential"`` (the first units beyond a full limit cost most: half way
+    0.12 is left). Without `full_from` short texts lose nothing; without `full_until`
+    and `zero_from` long texts lose nothing.
 
     Words are runs without white space, tags included; in Chinese and Japanese each
-    character is one (of Thai and others without spaces count characters). Tokens are
-    what ``tokenizer.encode(text)``, or ``tokenizer(text)`` for a function, gives; what
-    it raises is raised. A field that was not found is no text: ``None`` (see
-    `measure`). Notes the length. ValueError: limits that do not rise or are none,
-    unknown unit or fall, tokens without a tokenizer or the reverse.
+    character is a word (for Thai and others without spaces use characters). Tokens come
+    from ``tokenizer.encode(text)``, or ``tokenizer(text)`` for a function; its errors
+    are not caught. A missing field gives ``None`` (see `measure`). Notes the length.
+    ValueError: limits that do not rise or are missing, unknown unit or fall, tokens
+    without a tokenizer or the reverse.
 
     >>> length(full_until=2, zero_from=6)("one two three")
     0.75
@@ -111,7 +112,7 @@ class length(_OfSize):
         return rises or self.full_from == 0
 
     def credit(self, size: int) -> float:
-        """Return the credit of a size, from 1.0 to 0.0 on the way to a limit."""
+        """Return the score of a size: 1.0 within the full limits, else less."""
         if size < self.full_from:
             share = (size - self.zero_until) / (self.full_from - self.zero_until)
         elif self.full_until is None or self.zero_from is None:
@@ -128,12 +129,13 @@ class length(_OfSize):
 
 @dataclass(frozen=True, repr=False)
 class overlong(_OfSize):
-    """DAPO's soft overlong punishment: 0.0 up to ``limit - buffer``, 1.0 from `limit`.
+    """Measure DAPO's soft overlong punishment, from 0.0 to 1.0.
 
-    In between it grows in a straight line. It is the negative of equation 13 of arXiv
-    2503.14476, where it runs from 0 to -1: pay it with a weight of -1 for what the
-    paper does (there `limit` is 20,480 tokens and `buffer` 4,096). Units, tokenizer and
-    notes as in `length`. ValueError: a buffer that is not above 0 or exceeds the limit.
+    It is 0.0 up to ``limit - buffer``, grows linearly, and is 1.0 from `limit` on. This
+    is the negative of equation 13 of arXiv 2503.14476, so that a weight of -1 does what
+    the paper does (with a `limit` of 20,480 tokens and a `buffer` of 4,096). Units,
+    tokenizer and notes as in `length`. ValueError: a buffer that is not above 0 or
+    exceeds the limit.
 
     >>> overlong(limit=10, buffer=4)("w " * 7), overlong(limit=10, buffer=4)("w " * 11)
     (0.25, 1.0)
@@ -158,40 +160,39 @@ class overlong(_OfSize):
 
 
 LOOP_REPEATS = 3
-"""Times that a loop's unit stands, at least. Our choice: "very, very good" is none."""
+"""Repeats of a loop's unit, at least. Our choice: "very, very good" is no loop."""
 
 LOOP_SEPARATOR = 2
-"""Characters that stand only between rounds: a space, or a blank line."""
+"""Characters that only separate rounds: a space, or a blank line."""
 
 LOOP_CHARACTERS = 24
-"""Characters of a loop, at least. Our choice: "1000" and "hahaha" end in none."""
+"""Characters of a loop, at least. Our choice: "1000" and "hahaha" have no loop."""
 
 LONGEST_WORD = 200
-"""Characters of a word. Our choice: longer runs without spaces are 0.333... or Thai."""
+"""Characters of a word, at most. Our choice: longer runs are 0.333... or Thai."""
 
 WORD_PIECE = 6
-"""Characters of a longer run that count as a word: the mean of English and a space."""
+"""Characters of a longer run that count as a word: the English mean with a space."""
 
 SHORTEST_SENTENCE = 4
-"""Words of a sentence or line that counts: "Yes." and "}" come again without a loop."""
+"""Words of a sentence that counts, at least: "Yes." and "}" recur without a loop."""
 
 
 @dataclass(frozen=True, repr=False)
 class repetition(OfText):
-    """Share of a text that repeats itself, towards 1.0 in a long loop.
+    """Measure the share of a text that is repetition, near 1.0 for a long loop.
 
-    Pay it with a negative weight. ``kind="ngrams"``: the share of the runs of `ngram`
-    words that stood in the text before; words that ordinarily come again ("the", a
-    name) are no run of four. ``"loop"``: the share of the characters that a loop at the
-    end takes, some unit three times or more and 24 characters or longer, as a text that
-    was cut off at its limit has it; it grows with every round. ``"sentences"`` and
-    ``"lines"``: the share that stood there before, of those with four words or more, in
-    any case.
+    Give it a negative weight. ``kind="ngrams"`` is the share of word n-grams that
+    occurred earlier in the text; four words leave out ordinary repeats ("the", a name).
+    ``"loop"`` is the share of characters in a loop at the end, a unit repeated three
+    times or more over at least 24 characters, as in a text cut off at its limit; it
+    grows with every round. ``"sentences"`` and ``"lines"`` are the share of sentences
+    or lines with an earlier twin, in any case; those of under four words do not count.
 
-    In Chinese and Japanese each character is a word: take a larger `ngram`. Of a run of
-    over 200 characters without spaces ("0.333...", a loop of Thai) every six are one. A
-    text with nothing to compare repeats nothing: 0.0. Notes what is repeated.
-    ValueError: `ngram` under 1 or beside another kind, unknown kind.
+    In Chinese and Japanese each character is a word: use a larger `ngram`. In a run of
+    over 200 characters without spaces ("0.333...", Thai) every six count as a word. A
+    text with nothing to compare scores 0.0. Notes what is repeated. ValueError: `ngram`
+    under 1 or with another kind, unknown kind.
 
     >>> repetition(ngram=2)("a b a b a b"), repetition()("The sum of the parts.")
     (0.6, 0.0)
@@ -236,7 +237,7 @@ _LINE_ENDS = re.compile(r"\n\s*")
 
 
 def _split_word(word: str) -> list[str]:
-    """Split a long run without spaces into pieces; a word is one piece."""
+    """Split a long run without spaces into pieces; keep a word whole."""
     if len(word) <= LONGEST_WORD:
         return [word]
     starts = range(0, len(word), WORD_PIECE)
@@ -244,14 +245,14 @@ def _split_word(word: str) -> list[str]:
 
 
 def _is_long_enough(part: tuple[str, ...]) -> bool:
-    """Whether a sentence or line counts; signs by themselves are no words here."""
+    """Return whether a sentence or line has enough words with a letter or digit."""
     if len(part) < SHORTEST_SENTENCE:
         return False
     return sum(any(map(str.isalnum, word)) for word in part) >= SHORTEST_SENTENCE
 
 
 def _repeated_share(name: str, parts: list[tuple[str, ...]]) -> float:
-    """Return the share of parts equal to an earlier one, and note how many are."""
+    """Return the share of parts equal to an earlier one, and note their number."""
     if not parts:
         return 0.0
     distinct = len(set(parts))
@@ -260,11 +261,11 @@ def _repeated_share(name: str, parts: list[tuple[str, ...]]) -> float:
 
 
 def _loop_share(text: str) -> float:
-    """Return the share of the stripped text that the loop at its end takes."""
+    """Return the length of the loop at the end as a share of the stripped text."""
     text = text.strip()
     if len(text) < LOOP_CHARACTERS:
         return 0.0
-    # Three rounds would show the last characters three times: nearly always none does.
+    # A loop shows the last characters three times, which few texts do: a cheap test.
     tail = text[-(LOOP_CHARACTERS // LOOP_REPEATS - LOOP_SEPARATOR) :]
     before = text.rfind(tail, 0, -1)
     if before < 0 or text.rfind(tail, 0, before + len(tail) - 1) < 0:
@@ -276,13 +277,13 @@ def _loop_share(text: str) -> float:
 
 
 def _longest_loop(text: str) -> tuple[int, int]:
-    """Return length and period of the longest end that repeats one unit, or (0, 0).
+    """Return length and period of the longest suffix that repeats one unit, or (0, 0).
 
-    By the failure function of Knuth, Morris and Pratt on the text backwards: one pass,
-    whatever the text.
+    The failure function of Knuth, Morris and Pratt on the reversed text takes one pass.
     """
     backwards = text[::-1]
-    # Of each beginning, the longest proper one that is its end too.
+    # border[i]: length of the longest proper prefix of the first i + 1 characters that
+    # is also their suffix.
     border = [0] * len(backwards)
     longest = (0, 0)
     matched = 0
@@ -300,14 +301,15 @@ def _longest_loop(text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, repr=False)
 class diversity(OfText):
-    """Share of different words in `window` words, mean over all windows (MATTR).
+    """Measure the share of different words in `window` words, mean over all windows.
 
-    The share of different words in a whole text falls with its length by itself, this
-    does not: texts of one style and any length get about the same. A text of fewer
-    words is one window, so that short ones are near 1.0: pay it beside a `length`.
-    Words are runs of letters and digits in any case, in Chinese and Japanese each
-    character; a text without any gets 0.0. Source: Covington and McFall 2010, "Cutting
-    the Gordian knot"; the window of 50 is our choice. ValueError: `window` under 1.
+    This is the moving-average type-token ratio (MATTR). Unlike the share of different
+    words in a whole text, it does not fall with the length: texts of one style get
+    about the same. A text of fewer words is one window, so that short texts score near
+    1.0: combine it with a `length`. Words are runs of letters and digits in any case,
+    in Chinese and Japanese each character; a text without words scores 0.0. Source:
+    Covington and McFall 2010, "Cutting the Gordian knot"; the window of 50 is our
+    choice. ValueError: `window` under 1.
 
     >>> diversity(window=4)("the cat and the dog and the cat")
     0.85
@@ -325,8 +327,8 @@ class diversity(OfText):
         last: dict[str, int] = {}
         distinct = 0
         for at, word in enumerate(text_words):
-            # A word counts in the windows that hold this place and not the one where it
-            # stood before.
+            # A word counts once per window: in those that contain this place but not
+            # the word's previous one.
             first = max(0, at - window + 1, last.get(word, -1) + 1)
             distinct += max(0, min(at, windows - 1) - first + 1)
             last[word] = at

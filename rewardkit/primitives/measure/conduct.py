@@ -1,8 +1,8 @@
-"""How an agent went about its task, and what its final answer rests on.
+"""Measures of an agent's conduct: turns, tool calls, and support of its final answer.
 
-Measures of conduct take `messages`, a transcript as `read_calls` reads it or a
-completion as one turn, and give a score in [0, 1]. Missing messages are not judged:
-``None``. A transcript without turns or calls is judged, as the docstrings say.
+They take `messages`, a transcript as `read_calls` reads it or a completion as one turn,
+and give a score in [0, 1]. Missing messages are not judged: ``None``. A transcript
+without turns or calls is judged, as the docstrings say.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from rewardkit.primitives.texts import bare_words, runs
 
 
 def _fall(count: int, full_until: float, zero_from: float) -> float:
-    """Return 1.0 up to one number, and in a straight line 0.0 at the other."""
+    """Return 1.0 up to `full_until`, falling linearly to 0.0 at `zero_from`."""
     return min(1.0, max(0.0, (zero_from - count) / (zero_from - full_until)))
 
 
 class _OfCalls(Primitive):
-    """Base of what judges the tool calls of a transcript."""
+    """Base of measures of the tool calls of a transcript."""
 
     failed: Any = None
 
@@ -54,7 +54,7 @@ class _OfCalls(Primitive):
 
 
 def _count_calls(calls: tuple[ToolCall, ...], name: str | None) -> int:
-    """Count the calls of all tools or of one, and note the number."""
+    """Count and note the calls of the tool `name`, or of all tools."""
     if name is None:
         note("calls", len(calls))
         return len(calls)
@@ -65,10 +65,11 @@ def _count_calls(calls: tuple[ToolCall, ...], name: str | None) -> int:
 
 @dataclass(frozen=True, repr=False)
 class turns(Primitive):
-    """1.0 up to `full_until` assistant messages, in a line to 0.0 at `zero_from`.
+    """Score 1.0 up to `full_until` assistant messages, linearly to 0.0 at `zero_from`.
 
-    The fall is (zero_from - turns) / (zero_from - full_until). No turn at all is within
-    any limit: 1.0. Notes the turns. ValueError: limits that do not rise.
+    In between it is (zero_from - turns) / (zero_from - full_until). A transcript
+    without turns is within any limit: 1.0. Notes the turns. ValueError: limits that do
+    not rise.
 
     >>> turns(full_until=1, zero_from=3)([{"role": "assistant", "content": "Hm."}] * 2)
     0.5
@@ -90,7 +91,7 @@ class turns(Primitive):
         transcript = read_turns(messages)
         if transcript is None:
             return None
-        # The first is what comes before the assistant speaks.
+        # The first turn is the opening one, without an assistant message.
         count = len(transcript) - 1
         note("turns", count)
         return _fall(count, self.full_until, self.zero_from)
@@ -98,11 +99,12 @@ class turns(Primitive):
 
 @dataclass(frozen=True, repr=False, init=False)
 class tool_calls(_OfCalls):
-    """Share of the named tools that were called; with a mode whether all or any were.
+    """Score the share of the named tools that were called.
 
-    Without names: any call at all. How often and with what success does not count, but
-    a malformed call calls nothing. No calls: 0.0. Notes the calls of each tool.
-    ValueError: the same name twice, unknown mode, a mode without names.
+    ``mode="all"`` or ``"any"`` gives 1.0 if all or any were called. Without names, any
+    call scores 1.0. Number and success of the calls do not count, but a malformed call
+    is ignored. No calls score 0.0. Notes the calls of each tool. ValueError: the same
+    name twice, unknown mode, a mode without names.
 
     >>> text = '<tool_call>{"name": "search", "arguments": {"q": "Paris"}}</tool_call>'
     >>> tool_calls("search", "read")(text), tool_calls()(text)
@@ -139,12 +141,11 @@ class tool_calls(_OfCalls):
 
 @dataclass(frozen=True, repr=False)
 class calls_within(_OfCalls):
-    """1.0 up to `budget` calls, of all tools or of the one called `name`, 0.0 beyond.
+    """Score 1.0 up to `budget` calls, of all tools or of the tool `name`, 0.0 beyond.
 
-    With `zero_from` it falls in a straight line instead, (zero_from - calls) /
-    (zero_from - budget). Failed and malformed calls use the budget up too; no calls are
-    within it: 1.0. Notes the calls. ValueError: limits that are no counts or do not
-    rise.
+    With `zero_from` it falls linearly instead: (zero_from - calls) / (zero_from -
+    budget). Failed and malformed calls count too. No calls score 1.0. Notes the calls.
+    ValueError: limits that are no counts or do not rise.
 
     >>> call = {"function": {"name": "search"}}
     >>> messages = [{"role": "assistant", "tool_calls": [call]}] * 3
@@ -173,12 +174,11 @@ class calls_within(_OfCalls):
 
 @dataclass(frozen=True, repr=False)
 class call_efficiency(_OfCalls):
-    """1.0 for `low` to `high` calls; calls / low below, high / calls above.
+    """Score 1.0 for `low` to `high` calls; calls / low below, high / calls above.
 
-    Of all tools, or of `name`.
-    So half of `low` and twice `high` are 0.5 alike, and no call where some are expected
-    is 0.0, judged and bad. Failed and malformed calls count. Notes the calls.
-    ValueError: limits that are no counts or fall.
+    The calls are those of all tools, or of the tool `name`. Half of `low` and twice
+    `high` both score 0.5. No call scores 0.0 if `low` is above 0. Failed and malformed
+    calls count. Notes the calls. ValueError: limits that are no counts or fall.
 
     >>> call = {"function": {"name": "search"}}
     >>> messages = [{"role": "assistant", "tool_calls": [call]}] * 4
@@ -206,15 +206,13 @@ class call_efficiency(_OfCalls):
 
 @dataclass(frozen=True, repr=False)
 class failed_calls(_OfCalls):
-    """Share of the calls that failed: failed calls / calls.
+    """Measure the share of calls that failed: failed calls / calls.
 
-    Pay it with a negative weight.
-
-    No call failed where none was made: 0.0, as whoever makes none did nothing wrong
-    here (`tool_calls` judges that). A call is malformed, or its result tells of an
-    error, see `says_error`, or `failed` says so of the result's text; a call whose
-    result is not there did not fail. Notes the failed calls. ValueError: `failed` is no
-    function.
+    Give it a negative weight. A transcript without calls scores 0.0, as it has no
+    failure (`tool_calls` judges missing calls). A call failed if it is malformed, or if
+    its result reports an error by `says_error` or by `failed`, a function of the text
+    of the result. A call without a result did not fail. Notes the failed calls.
+    ValueError: `failed` is no function.
 
     >>> cut_off = '<tool_call>{"name": "search"}</tool_call><tool_call>{"name": sea'
     >>> failed_calls()(cut_off)
@@ -232,13 +230,13 @@ class failed_calls(_OfCalls):
 
 @dataclass(frozen=True, repr=False)
 class repeated_calls(_OfCalls):
-    """Share of the calls that repeat an earlier one: same tool and same arguments.
+    """Measure the share of calls that repeat an earlier one: same tool and arguments.
 
-    The order of keys and 1 or 1.0 make no difference. A call that follows when the same
-    call has just failed is a retry, not a repeat, `retries` times for each call, so
-    that a loop of failures still counts; what failed is as in `failed_calls`. No calls
-    repeat nothing: 0.0. Pay it with a negative weight. Notes the repeats. ValueError:
-    `retries` is no count, `failed` no function.
+    Give it a negative weight. The order of keys does not matter, and 1 equals 1.0. A
+    call whose last attempt failed may be retried `retries` times before it counts as a
+    repeat, so that a loop of failures still counts. Failures are those of
+    `failed_calls`. No calls score 0.0. Notes the repeats. ValueError: `retries` is no
+    count, `failed` no function.
 
     >>> repeated_calls()('<tool_call>{"name": "search"}</tool_call>' * 4)
     0.75
@@ -267,7 +265,7 @@ _COMMAS = re.compile("[,，、;；]")
 
 
 def _cited_ids(answer: str, label: str, known_ids: set[str]) -> set[str]:
-    """Return the ids that an answer cites; known ones may hold commas."""
+    """Return the ids that an answer cites; known ids may contain commas."""
     brackets, ids = citation_patterns(label)
     cited: set[str] = set()
     for inner in brackets.findall(answer):
@@ -280,7 +278,7 @@ def _cited_ids(answer: str, label: str, known_ids: set[str]) -> set[str]:
 
 
 def _read_ids(value: Any) -> set[str] | None:
-    """Read ids from a list, a set, a text with commas or one number, else ``None``."""
+    """Read ids from a list, a set, a text with commas or a number, else ``None``."""
     if value is None:
         return None
     entries: list[Any] | None
@@ -293,7 +291,7 @@ def _read_ids(value: Any) -> set[str] | None:
     ids: set[str] = set()
     for entry in [value] if entries is None else entries:
         if isinstance(entry, float) and entry.is_integer():
-            # A table holds whole numbers so beside a missing one.
+            # A table stores integers as floats if one of them is missing.
             ids.add(str(int(entry)))
         elif isinstance(entry, str | int) and not isinstance(entry, bool):
             ids.add(str(entry).strip())
@@ -304,16 +302,16 @@ def _read_ids(value: Any) -> set[str] | None:
 
 @dataclass(frozen=True, repr=False)
 class citations(Primitive):
-    """Agreement of the ids cited as ``[Source: a, b]`` with the known ones.
+    """Score the agreement of ids cited as ``[Source: a, b]`` with the known ids.
 
     "precision" is right / cited, "recall" right / known, "f1" 2 right / (cited +
-    known); recall alone is paid by citing everything. Counts in the final answer (of a
-    completion or messages), outside ``<think>``. Who cites nothing earns 0.0 of each,
-    so that silence is not paid. `known_ids` is a list or text with commas: map it with
-    ``columns={"known_ids": "sources"}``. Not judged (``None``): a missing completion,
-    missing or unreadable ids, and recall or silence where no id is known; a citation
-    there has precision 0.0. Notes the counts. ValueError: unknown kind, a label with
-    brackets or a colon.
+    known); citing everything maximises recall. Citations count in the final answer (of
+    a completion or messages), outside ``<think>``. An answer without citations scores
+    0.0 in each, so that silence earns nothing. `known_ids` is a list or a text with
+    commas: map it with ``columns={"known_ids": "sources"}``. Not judged (``None``) are
+    a missing completion and missing or unreadable ids. Without known ids, recall and
+    answers without citations are not judged either; a citation has precision 0.0. Notes
+    the counts. ValueError: unknown kind, a label with brackets or a colon.
 
     >>> citations()("It is [Source: a1] and [source: a1, b9].", ["a1", "a2"])
     0.5
@@ -345,15 +343,16 @@ class citations(Primitive):
 
 @dataclass(frozen=True, repr=False)
 class grounding(Primitive):
-    """Share of the final answer's runs of `ngram` words that stand in a result.
+    """Score the share of the final answer's word n-grams that a tool result contains.
 
-    Each run counts once. The answer is the last assistant turn without ``<think>`` and
-    calls, one of fewer words is one run. Case and punctuation do not matter; a Chinese
-    or Japanese character is a word. Results that failed or came later ground nothing.
-    Without results or words nothing is grounded: 0.0, so that skipping the search is
-    not paid; where tools are optional, gate it on `tool_calls`. A text alone has no
-    results to compare with: ``None``. It says where words come from, not that they are
-    true, and copying earns 1.0. Notes the counts. ValueError: `ngram` under 1.
+    Each n-gram counts once. The answer is the last assistant turn without ``<think>``
+    and calls; an answer of fewer words is one n-gram. Case and punctuation do not
+    matter; a Chinese or Japanese character is a word. Failed and later results do not
+    count. Without results or words the score is 0.0, so that skipping the search earns
+    nothing; if tools are optional, gate the measure on `tool_calls`. A text alone has
+    no results to compare with: ``None``. The score shows where words come from, not
+    that they are true, and copying earns 1.0. Notes the counts. ValueError: `ngram`
+    under 1.
 
     >>> results = [{"role": "tool", "content": "The tower is 330 metres high."}]
     >>> answer = {"role": "assistant", "content": "It is 330 metres high."}

@@ -1,4 +1,4 @@
-"""Measurement of form: tags against a small grammar of names, counts and nesting."""
+"""A measure of form: tags against a small grammar of names, counts and nesting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Outside = Literal["anywhere", "before", "nowhere"]
 
 
 class TagRule(NamedTuple):
-    """A tag of a grammar, in lower case: its parent, and how often it stands there."""
+    """A tag of a grammar, in lower case, its parent and its number of pairs there."""
 
     name: str
     parent: str
@@ -28,17 +28,17 @@ class TagRule(NamedTuple):
 
 
 _COUNT = r"([?*+]|\{\d{1,6}(?:,\d{0,6})?\})?"
-# A name, how often it stands, and a bracket with what stands in it.
+# A name, its count, and a bracket with the names inside it.
 _GRAMMAR_ENTRY = regex.compile(
     rf"\s*([^\s,(){{}}?*+]+){_COUNT}(\((?:[^()]|(?3))+\))?{_COUNT}\s*(?:,|$)"
 )
 
 
 def _read_rules(text: str, parent: str = "") -> Iterator[TagRule]:
-    """Read the rules written side by side, each before those in its bracket.
+    """Yield the rules of a grammar, each before those in its bracket.
 
     Raises:
-        ValueError: They cannot be read.
+        ValueError: `text` cannot be read.
     """
     end = 0
     while end < len(text) or not end:
@@ -81,14 +81,14 @@ def _grammar(names: tuple[str, ...]) -> list[TagRule]:
 def _find_faults(
     rules: list[TagRule], completion: str, prefilled: bool
 ) -> tuple[dict[str, str], list[Span]]:
-    """Return the fault of each name that is required or present, "" for none.
+    """Find the fault of each name that is required or present ("" for none).
 
-    Also returns the outermost pairs.
+    Returns the faults by name, and the outermost pairs.
     """
     faults: dict[str, str] = {}
-    # The pairs that stand where the grammar has them, by name.
+    # The pairs at a place that the grammar allows, by name.
     placed: dict[str, list[Span]] = {"": [(-2, len(completion))]}
-    ends: dict[Span, int] = {}  # of the tags in a pair that are right so far
+    ends: dict[Span, int] = {}  # pair -> end of its last correct inner pair so far
     for rule in rules:
         pairs, fault = _find_pairs(
             rule.name, completion, prefilled and rule is rules[0]
@@ -118,7 +118,7 @@ def _find_faults(
 
 
 def _fault_of(rule: TagRule, pairs: list[Span], start: int, end: int) -> str:
-    """Return the fault of a rule's pairs between two places, "" for none."""
+    """Return the fault of a rule's pairs between two places, or ""."""
     if not rule.least <= len(pairs) <= rule.most:
         return f"stands {len(pairs)} times" if pairs else "is missing"
     if pairs and pairs[0][0] < start:
@@ -129,7 +129,7 @@ def _fault_of(rule: TagRule, pairs: list[Span], start: int, end: int) -> str:
 
 
 def _find_pairs(name: str, completion: str, prefilled: bool) -> tuple[list[Span], str]:
-    """Find the pairs of a tag in text order, or return none and the fault."""
+    """Find the pairs of a tag in text order, or return no pairs and the fault."""
     tokens = [(-1, 0, False)] if prefilled else []
     for match in tag_tokens(name).finditer(completion):
         tokens.append((*match.span(), bool(match[1])))
@@ -150,21 +150,21 @@ def _find_pairs(name: str, completion: str, prefilled: bool) -> tuple[list[Span]
 
 @dataclass(frozen=True, repr=False, init=False)
 class tags(OfText):
-    """1.0 if the tags of a text are those of a grammar, else 0.0.
+    """Score 1.0 if the tags of a text fit a grammar, else 0.0.
 
-    A name stands as exactly one pair, one after the other in this order and none inside
-    another; ``"step+"``, ``"note?"``, ``"call*"``, ``"step{2,5}"`` and ``"code{0}"``
-    (never) stand as often as they say, and ``"plan(goal, step+)"`` holds pairs of its
-    own. Case, attributes and tags of other names do not matter; ``<name/>`` is an empty
+    Each name requires exactly one pair, in this order and not inside another;
+    ``"step+"``, ``"note?"``, ``"call*"``, ``"step{2,5}"`` and ``"code{0}"`` (never)
+    require other counts, and ``"plan(goal, step+)"`` requires pairs inside a pair.
+    Case, attributes and tags of other names do not matter; ``<name/>`` is an empty
     pair.
 
-    Text outside the outermost pairs is allowed ``"anywhere"``, only ``"before"`` the
-    first or ``"nowhere"`` (`outside`). ``prefilled=True`` is for a chat template that
-    ends the prompt with the first name's opening tag. ``partial=True`` gives the share
-    of the names, required or there, of which all holds; text where none is allowed
-    counts as one more. Notes what is wrong. ValueError: no name, one that cannot be a
-    tag, a bracket or count that cannot be read, the same name where it cannot be told
-    apart, an option that is no bool.
+    `outside` allows text outside the outermost pairs ``"anywhere"``, only ``"before"``
+    the first or ``"nowhere"``. ``prefilled=True`` is for a chat template that ends the
+    prompt with the opening tag of the first name. ``partial=True`` gives the share of
+    names without a fault among those required or present; forbidden text counts as one
+    more name with a fault. Notes the faults. ValueError: no name, one that cannot be a
+    tag, a bracket or count that cannot be read, the same name twice, an option that is
+    no bool.
 
     >>> tags("think", "answer")("<think>2+2</think> <answer>4</answer>")
     1.0
@@ -215,7 +215,7 @@ class tags(OfText):
         return (count - len(notes)) / count if count else 1.0
 
     def _find_stray(self, completion: str, pairs: list[Span]) -> str:
-        """Return the first text that stands where `outside` allows none, or ""."""
+        """Return the first text that `outside` forbids, or ""."""
         if self.outside == "anywhere":
             return ""
         position = 0

@@ -1,4 +1,4 @@
-"""Measurement of a completion's JSON against a JSON Schema."""
+"""A measure of a completion's JSON against a JSON Schema."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from rewardkit.primitives.primitive import OfText, note
 from rewardkit.primitives.texts import Seconds, compiled
 
 DEEPEST_INSTANCE = 100
-"""Values inside values, at most: the library that checks them has its own stack."""
+"""Depth of nested values, at most: the library that checks them has its own stack."""
 
 SCHEMA_URI = "urn:rewardkit:schema"
-"""Where the schemas of single keys find the schema that they are a part of."""
+"""Address by which the schemas of single keys refer to the whole schema."""
 
 
 @dataclass(frozen=True, repr=False)
 class json_schema(OfText):
-    """1.0 where the JSON object or array in the text fits a JSON Schema, else 0.0.
+    """Score 1.0 if the JSON object or array in the text fits a JSON Schema, else 0.0.
 
-    The JSON is what `extract.json_value` finds (by default the last; strict, not
-    repaired), or the value at `path` in it; a text without any gets 0.0.
-    ``partial=True`` gives the share of an object's keys, those that are required and
-    those that are there and described, that are right: a missing, wrong or forbidden
-    key costs one share, a fault of the whole (its type, its size, ``anyOf``) all of it.
+    The JSON is the match of `extract.json_value` (by default the last; strict, not
+    repaired), or the value at `path` in it; a text without JSON scores 0.0.
+    ``partial=True`` gives the share of correct keys of an object, among the required
+    keys and the described keys that are present. A missing, wrong or forbidden key
+    costs one share; a fault of the whole (its type, its size, ``anyOf``) costs all.
     Notes the first five faults.
 
-    The `jsonschema-rs` library decides, by the draft that ``$schema`` names (else
-    2020-12); ``format`` says nothing. ``pattern`` runs on the `regex` engine: together
-    the patterns may take `timeout` seconds, then TimeoutError; ``patternProperties``
-    runs on an engine without lookaround. JSON that is nested over 100 deep gets 0.0.
-    ValueError at construction: no JSON Schema, `partial` is no bool, a pattern that
-    does not compile, a ``$ref`` that leads out of it (nothing is ever fetched).
+    The `jsonschema-rs` library decides, by the draft in ``$schema`` (else 2020-12);
+    ``format`` is not checked. ``pattern`` runs on the `regex` engine: all patterns
+    together have `timeout` seconds before a TimeoutError. ``patternProperties`` runs on
+    an engine without lookaround. JSON nested over 100 deep scores 0.0. ValueError at
+    construction: no JSON Schema, `partial` is no bool, a pattern that does not compile,
+    a ``$ref`` to another document (nothing is ever fetched).
 
     >>> age = {"type": "integer"}
     >>> person = {"required": ["name", "age"], "properties": {"age": age}}
@@ -91,7 +91,7 @@ class json_schema(OfText):
         try:
             if value is not NO_JSON:
                 share, faults = self._check(value)
-        except UnicodeEncodeError:  # half a character in a key, which JSON cannot hold
+        except UnicodeEncodeError:  # a lone surrogate in a key
             pass
         finally:
             _deadline.reset(token)
@@ -103,7 +103,7 @@ class json_schema(OfText):
         return share
 
     def _check(self, value: Any) -> tuple[float, list[str]]:
-        """Return the score of a value, and its faults."""
+        """Return the score of a value and its faults, in words."""
         validators = _make_validators(self._schema_text)
         if validators.document.is_valid(value):
             return 1.0, []
@@ -132,7 +132,7 @@ def _short(value: Any) -> str:
 
 @dataclass
 class _Deadline:
-    """The moment by which the patterns of a schema must be through with a text."""
+    """The time (monotonic seconds) by which the patterns of a schema must finish."""
 
     until: float
     is_over: bool = False
@@ -142,9 +142,9 @@ _deadline: ContextVar[_Deadline] = ContextVar("rewardkit_schema_deadline")
 
 
 class _Pattern:
-    """The keyword ``pattern``, which the library calls for each text.
+    """The keyword ``pattern``; the library calls `validate` for each text.
 
-    Where it raises, the text does not fit.
+    An error there means that the text does not fit.
     """
 
     def __init__(self, schema: Any, expression: str, path: Any) -> None:
@@ -165,7 +165,7 @@ class _Pattern:
 
 
 class _Validators(NamedTuple):
-    """Validators of a document, of an object's keys one by one, and of the rest."""
+    """Validators of the whole document, of single keys, and of all but the keys."""
 
     document: Any
     key: Any
@@ -177,7 +177,7 @@ def _make_validators(text: str) -> _Validators:
     """Make the validators of a schema, written as JSON.
 
     Raises:
-        ValueError: It is no schema, or refers to what is outside of it.
+        ValueError: `text` is no schema, or refers to another document.
     """
     import jsonschema_rs
 
@@ -216,9 +216,9 @@ def _make_validators(text: str) -> _Validators:
 def _key_keywords(
     schema: Mapping[str, Any], make_part: Callable[[str], Any]
 ) -> dict[str, Any]:
-    """Return the keywords of an object's keys with every schema in them replaced.
+    """Return the keywords about keys ("properties" ...) with their schemas replaced.
 
-    `make_part` gets the place of a schema, as a JSON pointer, and returns the new one.
+    `make_part` takes the JSON pointer of a schema and returns its replacement.
     """
     keywords: dict[str, Any] = {}
     for name in {"properties", "patternProperties"} & schema.keys():

@@ -1,4 +1,4 @@
-"""Measurement of words: keywords, patterns, steps and sections, likeness."""
+"""Measures of words: keywords, patterns, steps and sections, similarity."""
 
 from __future__ import annotations
 
@@ -36,17 +36,18 @@ KeywordMode = Literal["share", "all", "any", "count"]
 
 @dataclass(frozen=True, repr=False, init=False)
 class keywords(OfText):
-    """Share of the words that occur as whole words; whether "all" or "any" do.
+    """Score the share of the given words that occur as whole words.
 
-    How often each occurs does not count, except with ``mode="count"``: all occurrences
-    together, 1.0 at `full_at`; saying one word again and again earns that too.
+    ``mode="all"`` or ``"any"`` gives 1.0 if all or any occur. ``mode="count"`` counts
+    all occurrences together, with 1.0 at `full_at`; repeating one word earns that too.
+    In other modes the number of occurrences does not matter.
 
-    Words may hold spaces; case (unless ``case=True``), the kind of white space and the
-    shape of quotes do not matter. Chinese and Japanese have no borders of words: such a
-    word counts anywhere, also inside a longer one or behind a "not" (不正确 holds
-    正确). Numbers count whole ("5" is not in "5.2"). Notes those found. ValueError: no
-    word, the same twice, unknown mode, `full_at` without ``mode="count"`` or the
-    reverse, `case` no bool.
+    Words may contain spaces; case (unless ``case=True``), the kind of white space and
+    the shape of quotes do not matter. Chinese and Japanese have no borders between
+    words: such a word counts anywhere, also inside a longer one or behind a "not"
+    (不正确 contains 正确). Numbers count whole ("5" is not in "5.2"). Notes the words
+    that occur. ValueError: no word, the same twice, unknown mode, `full_at` without
+    ``mode="count"`` or the reverse, `case` no bool.
 
     >>> keywords("first", "then", "so")("First this, then that; also those")
     0.6666666666666666
@@ -106,12 +107,12 @@ class keywords(OfText):
 
 @dataclass(frozen=True, repr=False)
 class regex(OfText):
-    r"""1.0 where a regular expression matches anywhere in the text, else 0.0.
+    r"""Score 1.0 if a regular expression matches anywhere in the text, else 0.0.
 
-    ``mode="fullmatch"``: where it matches all of it, white space at the ends included.
-    ``.`` leaves out line breaks unless the expression starts with ``(?s)``. Runs on the
-    `regex` engine, which gives up after `timeout` seconds: TimeoutError, so that the
-    row ends as ``error`` instead of being judged. ValueError at construction: the
+    With ``mode="fullmatch"`` it must match the whole text, white space at the ends
+    included. ``.`` does not match line breaks unless the expression starts with
+    ``(?s)``. The `regex` engine stops after `timeout` seconds with a TimeoutError, so
+    that the row ends as ``error`` and is not judged. ValueError at construction: the
     expression does not compile.
 
     >>> regex(r"^\d+$")("= 42"), regex(r"(?m)^\d+$")("=\n42")
@@ -156,16 +157,17 @@ _HEADING = re.compile(
 
 @dataclass(frozen=True, repr=False)
 class steps(OfText):
-    r"""Number of different steps in the text, as a share of `full_at`, at most 1.0.
+    r"""Score the number of different steps in the text: steps / `full_at`, at most 1.0.
 
-    ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet,
-    "Step 4:", 第五步 or 步骤6 and say something; ``"lines"``: lines with a letter or
-    digit; ``"sections"``: headings ("# ...", or a line all in bold) with text below.
-    What was said before, in any case, with another number in front or other
-    punctuation, does not count again. steps and lines never fall when a line is added;
-    sections not when it is added at the end (higher up, it may part a heading from its
-    text, or make two texts begin alike). It pays for form, not for thought: keep its
-    weight small. Notes the number. ValueError: `full_at` under 1, unknown kind.
+    ``kind="steps"`` counts lines with text behind a number ("1.", "2)", "(3)"), a
+    bullet, "Step 4:", 第五步 or 步骤6; ``"lines"`` counts lines with a letter or digit;
+    ``"sections"`` counts headings ("# ...", or a line all in bold) with text below.
+    Repeats do not count, even with another case, number or punctuation. The score for
+    steps and lines never falls when a line is added. That for sections never falls when
+    a line is added at the end (higher up, the line may separate a heading from its
+    text, or give two sections the same beginning). The measure rewards form, not
+    thought: keep its weight small. Notes the number. ValueError: `full_at` under 1,
+    unknown kind.
 
     >>> steps(4)("1. Add 2 and 2.\n2. Double it.\n3. Double it!")
     0.5
@@ -187,12 +189,12 @@ class steps(OfText):
 
 
 def _count_different(texts: Iterable[str]) -> int:
-    """Count the texts with different words; one without words counts for nothing."""
+    """Count the texts with different words; ignore texts without words."""
     return len({tuple(bare_words(text)) for text in texts} - {()})
 
 
 SECTION_LINES = 20
-"""Lines of a section in which it says something or is none."""
+"""Lines at the start of a section that must contain its first words."""
 
 
 def _count_sections(text: str) -> int:
@@ -211,26 +213,25 @@ def _count_sections(text: str) -> int:
 
 
 LONGEST_COMPARED = 20_000
-"""Characters of each text that are compared: rapidfuzz takes the square of them."""
+"""Characters of each text to compare, at most: rapidfuzz takes quadratic time."""
 
 LONGEST_PIECE = 1_000
-"""Characters of a piece that is looked for: there it takes more than the square."""
+"""Characters of a piece to search for, at most: rapidfuzz takes even longer here."""
 
 
 @dataclass(frozen=True, repr=False)
 class similarity(Primitive):
-    """Likeness of prediction and ground truth by rapidfuzz.
+    """Score the similarity of prediction and ground truth, by rapidfuzz.
 
-    1.0 when the texts (or their sets of words) are the same.
-
-    "ratio" compares the texts, "token_sort" their words in any order, "token_set" the
-    sets of words, "partial" the best-fitting piece: the last two are 1.0 for any text
-    that contains the truth, a hole a policy finds. In Chinese and Japanese each
-    character is a word. A prediction of ``None`` is 0.0, a missing truth is not judged.
+    It is 1.0 if the texts (or their sets of words) are the same. "ratio" compares the
+    texts, "token_sort" their words in any order, "token_set" their sets of words,
+    "partial" the best-fitting piece. The last two give 1.0 for any text that contains
+    the truth, a hole that a policy finds. In Chinese and Japanese each character is a
+    word. A prediction of ``None`` scores 0.0, a missing truth is not judged.
     ValueError: unknown method.
 
-    Of texts that differ the first 20,000 characters are compared (and in "partial" the
-    first 1,000 of the shorter one); what is left over counts as different.
+    In long texts the first 20,000 characters are compared (with "partial" the first
+    1,000 of the shorter text); the rest counts as different.
 
     >>> similarity()("kitten", "sitten")
     0.8333333333333335
@@ -258,7 +259,7 @@ class similarity(Primitive):
         share = (len(short) + len(long)) / max(1, len(a) + len(b))
         if self.method == "ratio":
             return float(fuzz.ratio(short, long) / 100.0 * share)
-        # In words, so that those of Chinese are words, too.
+        # With spaces between words, as Chinese has none.
         short = " ".join(words(short))
         long = " ".join(words(long))
         ratio = getattr(fuzz, f"{self.method}_ratio")

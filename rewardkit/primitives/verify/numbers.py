@@ -1,4 +1,4 @@
-"""Numbers in text: read exactly, and held against a truth with a tolerance."""
+"""Read numbers in text exactly, and compare them with a truth within a tolerance."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ LONGEST_NUMBER = 1000
 
 
 def read_number(value: Any) -> Number | None:
-    r"""Read the exact number of a text or number: a Decimal or Fraction, else ``None``.
+    r"""Read a text or number exactly, as a Decimal or Fraction, else return ``None``.
 
     Reads signs, thousands separators (1,234, ``1{,}234``, ``1\,234``, spaces as in 1
     234 and 250 000, but "128 256" is two numbers: all groups have three digits, and
     none is 000; India's 1,00,000), "10." and ".5", 6.02e23, ``6.02 \times 10^{23}`` and
     ``10^{5}``, a percent sign (50% is 1/2), 3/4, 1 1/2, ½, ``\frac{3}{4}``, a currency
-    sign or 负 in front, digits of all scripts, ``$...$`` around it and a full stop
-    behind it. Floats are read as they print (0.1 is 1/10). Bools, NaN, infinities,
-    other words or units, misplaced separators, decimals that go on (0.333...), text
-    over 1,000 characters and what has more digits on either side of its point are no
-    numbers.
+    sign or 负 before a number, digits of all scripts, ``$...$`` around it and a full
+    stop behind it. Floats have their printed value (0.1 is 1/10). Bools, NaN,
+    infinities, other words or units, misplaced separators, endless decimals (0.333...),
+    text over 1,000 characters, and numbers with more than 1,000 digits on either side
+    of the point are not numbers.
 
     >>> read_number("$1,234.50."), read_number("50%"), read_number("1 1/2")
     (Decimal('1234.50'), Decimal('0.50'), Fraction(3, 2))
@@ -53,8 +53,8 @@ def read_number(value: Any) -> Number | None:
     return number
 
 
-# Plain spaces part thousands, too; but where all groups have three digits and none is
-# 000, they list.
+# Plain spaces separate thousands, too, unless all groups have three digits and none is
+# 000: then they separate numbers.
 _SPACED = r"(?:[1-9][0-9]?|[1-9][0-9]{2}(?=(?:[ ][0-9]{3})*?[ ]000))(?:[ ][0-9]{3})+"
 _DIGITS = (
     rf"(?:[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})+|(?:\u2009[0-9]{{3}})+)|{_SPACED}"
@@ -80,7 +80,7 @@ _WRITTEN = re.compile(
 def _read_text(text: str) -> Number | None:
     if len(text) > LONGEST_NUMBER:
         return None
-    if _SIMPLE.fullmatch(text):  # nearly all that there are
+    if _SIMPLE.fullmatch(text):  # the usual case
         return Decimal(text.replace(",", ""))
     parts = _WRITTEN.fullmatch(_in_ascii(text))
     if parts is None or (parts["sign"] and parts["inner"]):
@@ -106,13 +106,13 @@ def _read_fraction(parts: re.Match[str]) -> Fraction | None:
     integer = parts["whole"] or parts["mixed"]
     if not integer:
         return value
-    if not 0 <= value < 1:  # 1 1/2 is one and a half; 1 3/2 is no number
+    if not 0 <= value < 1:  # 1 3/2 is no number
         return None
     return value + Fraction(_decimal(integer))
 
 
 def _decimal(text: str, shift: int = 0) -> Decimal:
-    """Read a plain number, its exponent moved by `shift`."""
+    """Read a plain number and multiply it by 10 to the power of `shift`."""
     mantissa, _, exponent = re.sub(r"[,\s{}]", "", text).lower().partition("e")
     return Decimal(f"{mantissa}e{int(exponent or 0) + shift}")
 
@@ -139,7 +139,7 @@ PLAIN_SIGNS = str.maketrans(
     | dict.fromkeys("×·⋅∙", "*")
     | {"\uff04": "$", "\ufe69": "$", "\uffe1": "£", "\uffe5": "¥"}
 )
-"""Signs of numbers that look or mean alike, as a keyboard has them."""
+"""Signs in numbers -> the sign of a keyboard with the same meaning."""
 
 _RAISED_POWER = re.compile(r"(?<=10)[⁺⁻]?[⁰¹²³⁴-⁹]+")
 _LATEX_SEPARATOR = re.compile(r"(?<=[0-9])(?:(\{,\}|,\\!)|\\,)(?=[0-9]{3})")
@@ -175,7 +175,7 @@ def _exponent_form(power: re.Match[str]) -> str:
 
 
 def undressed(text: str) -> str:
-    """Strip mathematics around a text and stops behind it, but not those of 0.333..."""
+    """Strip math delimiters and full stops, but not the dots of 0.333..."""
     for _ in range(2):
         text = text.strip()
         stripped = text.rstrip(_FULL_STOPS).rstrip()
@@ -193,7 +193,7 @@ def distance(a: Number, b: Number) -> Decimal:
 
 
 def as_decimal(number: Number) -> Decimal:
-    """Return a number in decimal, to 60 digits where it does not end."""
+    """Return a number as a Decimal, rounded to 60 digits if it is periodic."""
     if isinstance(number, Decimal):
         return number
     return CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
@@ -202,13 +202,14 @@ def as_decimal(number: Number) -> Decimal:
 def numbers_equal(
     prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
 ) -> bool | None:
-    """Whether two numbers, or texts of numbers, are equal, exactly or by a tolerance.
+    """Return whether two numbers, or texts of numbers, are equal within a tolerance.
 
-    Exact means decimals and fractions, never floats: "0.1" is not "0.10000000001". The
-    relative tolerance is a share of the larger magnitude, so the order does not matter;
-    of two tolerances the wider counts. See `read_number` for what counts as a number; a
-    `prediction` that is none is wrong, a `ground_truth` that is none is not judged
-    (``None``). ValueError: a tolerance that is negative or not finite.
+    By default they must be equal exactly, as decimals and fractions, never floats:
+    "0.1" is not "0.10000000001". The relative tolerance is a share of the larger
+    magnitude, so the order does not matter; the wider of two tolerances counts.
+    `read_number` defines what a number is. A `prediction` that is not a number is
+    wrong, a `ground_truth` that is not a number is not judged (``None``). ValueError: a
+    tolerance that is negative or not finite.
 
     >>> numbers_equal("1,234.50", 1234.5), numbers_equal("15", "5")
     (True, False)
@@ -231,18 +232,18 @@ def closeness(
     scale: Literal["relative", "absolute"] = "relative",
     steps: Sequence[tuple[float, float]] | None = None,
 ) -> float | None:
-    """Return credit in [0, 1] that falls with the error, in a line or in steps.
+    """Return credit in [0, 1] that falls with the error, linearly or in steps.
 
-    The line is 1 when equal and 0 from `zero_at` on. `steps` takes its place: pairs of
-    (error, credit), such as ((0, 1), (0.01, 0.8), (0.1, 0.5)), of which the tightest
-    that the error meets counts; beyond the last is 0.
+    Linear credit is 1 for equal numbers and 0 from an error of `zero_at` on. `steps`
+    replaces it by pairs of (error, credit), such as ((0, 1), (0.01, 0.8), (0.1, 0.5)):
+    the tightest pair that the error meets counts; beyond the last the credit is 0.
 
-    ``scale="relative"`` divides the error by the larger magnitude of the two, so it is
-    symmetric, and defined for a truth of 0 and for negative truths: missing a truth of
-    0, or its sign, earns nothing. ``"absolute"`` takes the error as it is, in the
-    answer's own unit. Missing values as in `numbers_equal`. ValueError: `zero_at` not
-    above 0 or not finite, errors that do not rise, credits that do not fall within [0,
-    1], unknown `scale`.
+    ``scale="relative"`` divides the error by the larger magnitude of the two numbers.
+    So it is symmetric, and defined for a truth of 0 and for negative truths; another
+    sign, or any error at a truth of 0, earns nothing. ``"absolute"`` is the error in
+    the unit of the answer. Missing values as in `numbers_equal`. ValueError: `zero_at`
+    not above 0 or not finite, errors that do not rise, credits that do not fall within
+    [0, 1], unknown `scale`.
 
     >>> closeness("9", "12"), closeness("-12", "12"), closeness("1", "0")
     (0.75, 0.0, 0.0)
@@ -263,7 +264,7 @@ def closeness(
     elif scale == "absolute":
         larger = Fraction(1)
     elif not number or not truth or (number > 0) != (truth > 0):
-        # The wrong sign, or a missed truth of 0, is a full error however long the line.
+        # The wrong sign, or a missed truth of 0, is a full error whatever `zero_at` is.
         return 0.0
     if steps is None:
         return 1.0 - float(min(Fraction(1), error / (larger * _exact(zero_at))))
@@ -274,7 +275,7 @@ def closeness(
 
 
 def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -> None:
-    """Raise a ValueError unless the options of `closeness` say how credit falls."""
+    """Raise a ValueError unless the options of `closeness` fit together."""
     if not (is_amount(zero_at) and zero_at):
         raise ValueError(
             f"zero_at={zero_at!r} must be above 0, and finite: the error from which on "
@@ -317,7 +318,7 @@ def check_tolerances(absolute: Any, relative: Any) -> None:
 
 
 def alike(a: Number, b: Number, absolute: float, relative: float) -> bool:
-    """Whether two numbers are equal, exactly or within the wider of two tolerances."""
+    """Return whether two numbers are equal within the wider of two tolerances."""
     if a == b or not (absolute or relative):
         return a == b
     error, larger = _error(a, b)
@@ -332,7 +333,7 @@ def _error(a: Number, b: Number) -> tuple[Fraction, Fraction]:
 
 
 def _exact(option: Any) -> Fraction:
-    """Return an option exactly; a float counts as it prints (0.1 is 1/10)."""
+    """Return an option exactly, a float by its printed value (0.1 is 1/10)."""
     if isinstance(option, Decimal):
         return Fraction(option)
     return Fraction(str(float(option)))

@@ -1,4 +1,4 @@
-"""JSON values, sets and lists in text, read exactly and compared by value."""
+"""Read JSON values, sets and lists in text exactly, and compare them by value."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from rewardkit.primitives.texts import is_missing, normal_text
 from rewardkit.primitives.verify.numbers import read_number, undressed
 
 DEEPEST_JSON = 100
-"""Values inside values, at most; what is nested deeper is not read."""
+"""Depth of nested values, at most; deeper JSON is not read."""
 
 
 def json_of(value: Any) -> Any:
-    """Return the value of a JSON text, or of an object; `NO_JSON` where it is none.
+    """Return the value of a JSON text or of an object, or `NO_JSON`.
 
-    Strict JSON: no NaN, no single quotes. Numbers are Decimals, exactly as written.
+    JSON is strict, without NaN and single quotes. Numbers become exact Decimals.
 
     >>> json_of('{"a": [1, 0.1]}'), json_of([1, True, None])
     ({'a': [Decimal('1'), Decimal('0.1')]}, [Decimal('1'), True, None])
@@ -62,16 +62,16 @@ def json_equal(
 ) -> float | None:
     """Return 1.0 if two JSON values, texts or objects, are equal, else 0.0.
 
-    The order of keys does not matter, numbers are equal by value (1 is 1.0, exactly,
-    never by floats), true is not 1, a missing key is not null, and of a key that stands
-    twice the last counts. Texts are the same characters; with ``text="matches"`` they
-    are compared as `matches` does.
+    The order of keys does not matter. Numbers are compared exactly by value (1 is 1.0),
+    true is not 1, a missing key is not null, and the last of two equal keys counts.
+    Texts must have the same characters; with ``text="matches"`` they are compared as in
+    `matches`.
 
-    ``partial=True`` gives partial credit: of two objects the mean over the keys of
-    either, so that a missing and an added key cost the same, each key with the credit
-    of its value; of two lists the same over positions. Notes "wrong_keys", those with
-    less than full credit. A prediction that is no JSON is wrong, a truth that is none
-    (or ``None``) is not judged. ValueError: `partial` is no bool, unknown `text`.
+    ``partial=True`` gives partial credit: for two objects the mean credit over the keys
+    of both, so that a missing and an added key cost the same; for two lists the mean
+    over positions. Notes "wrong_keys", the keys with less than full credit. A
+    prediction that is not JSON is wrong, a truth that is not JSON, or missing, is not
+    judged. ValueError: `partial` is no bool, unknown `text`.
 
     >>> json_equal('{"a": 1.0, "b": 2}', {"b": 2, "a": 1}), json_equal("[true]", "[1]")
     (1.0, 0.0)
@@ -100,14 +100,14 @@ def json_equal(
 
 
 def _pair_values(a: dict[str, Any], b: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Pair the values of two objects by key; `NO_JSON` where one lacks the key."""
+    """Pair the values of two objects by key; `NO_JSON` stands for a missing one."""
     return {key: (a.get(key, NO_JSON), b.get(key, NO_JSON)) for key in {**a, **b}}
 
 
 def _credit(
     a: Any, b: Any, folded: bool, overall: Callable[[list[float]], float]
 ) -> float:
-    """Score keys or positions, then all or nothing by `min`, or in part by `fmean`."""
+    """Score values by key or position, combined by `overall`: `min` or `fmean`."""
     if isinstance(a, dict) and isinstance(b, dict):
         pairs = list(_pair_values(a, b).values())
     elif isinstance(a, list) and isinstance(b, list):
@@ -124,13 +124,13 @@ def _credit(
 
 
 LONGEST_LIST = 100_000
-"""Characters of a text that is read as a list: nobody would grade a longer one."""
+"""Characters of a list, at most: nobody would grade a longer one."""
 
 DEEPEST_LIST = 10
-"""Lists inside lists, at most."""
+"""Depth of nested lists, at most."""
 
 Key = tuple[str, Any]
-"""What an element is compared by: equal elements have equal keys."""
+"""Kind and value of an element; equal elements have equal keys."""
 
 
 def sets_equal(
@@ -138,16 +138,16 @@ def sets_equal(
 ) -> float | None:
     r"""Return 1.0 if two sets have the same elements, in any order, else 0.0.
 
-    Duplicates do not count. Sets are sequences and sets, or text: a JSON array, a
-    Python literal, ``{1, 2}``, ``\{1, 2\}``, "(1, 2)", or elements separated by
-    semicolons, else by commas, with "and" before the last. Elements that are numbers
-    are compared as `numbers_equal` does, others as `matches`, lists in them by
-    position. A comma always separates: "1,234" is two elements unless semicolons do.
+    Duplicates do not count. A set is a Python sequence or set, or a text: a JSON array,
+    a Python literal, ``{1, 2}``, ``\{1, 2\}``, "(1, 2)", or elements separated by
+    semicolons, else by commas, with "and" before the last. Numbers are compared as in
+    `numbers_equal`, other elements as in `matches`, inner lists by position. A comma
+    always separates: "1,234" is two elements unless semicolons separate.
 
-    ``partial=True`` gives the share of the elements of either that both have (Jaccard),
-    so that a missing and an added one cost the same. A prediction that is no set is
-    wrong, a truth that is none is not judged: an empty text, brackets that do not
-    match, more than 100,000 characters. ValueError: `partial` is no bool.
+    ``partial=True`` gives the share of common elements among all (Jaccard), so that a
+    missing and an added one cost the same. A prediction that is no set is wrong, a
+    truth that is no set is not judged: an empty text, brackets that do not match, more
+    than 100,000 characters. ValueError: `partial` is no bool.
 
     >>> sets_equal(r"\{2, 1.0\}", "[1, 2]"), sets_equal("1 and 5", [1, 2], partial=True)
     (1.0, 0.3333333333333333)
@@ -158,9 +158,9 @@ def sets_equal(
 def sets_f1(prediction: Any, ground_truth: Any) -> float | None:
     """Return the F1 of two sets: the harmonic mean of precision and recall.
 
-    That is twice the elements that both have, over the elements of each: 1.0 for equal
-    sets, 0.0 for sets with nothing in common. What a set is, how elements are compared
-    and what is missing: as in `sets_equal`, whose ``partial=True`` (Jaccard) is lower.
+    That is twice the number of common elements, divided by the sum of both sizes: 1.0
+    for equal sets, 0.0 for disjoint ones. Sets, elements and missing values as in
+    `sets_equal`, whose ``partial=True`` (Jaccard) is lower.
 
     >>> sets_f1("red, blue", ["red", "green", "blue"]), sets_f1("red", "blue")
     (0.8, 0.0)
@@ -173,9 +173,9 @@ def lists_equal(
 ) -> float | None:
     """Return 1.0 if two lists have the same elements in the same order, else 0.0.
 
-    ``partial=True`` gives the share of the positions, of the longer list, that hold the
-    same element, so that an element left out costs all behind it. What a list is, how
-    elements are compared and what is missing: as in `sets_equal`.
+    ``partial=True`` gives the share of positions of the longer list with the same
+    element, so that a missing element also costs all behind it. Lists, elements and
+    missing values as in `sets_equal`.
 
     >>> lists_equal("[1, 2]", "1, 2"), lists_equal("2, 1", "1, 2")
     (1.0, 0.0)
@@ -191,7 +191,7 @@ def _score_lists(
     partial: bool,
     share: Callable[[list[Key], list[Key]], float],
 ) -> float | None:
-    """Return the share of equal elements; without `partial` only 1.0 or 0.0."""
+    """Score two lists by `share`; without `partial`, a share below 1.0 becomes 0.0."""
     true_or_false(partial=partial)
     truth = _read_elements(ground_truth)
     answer = _read_elements(prediction)
@@ -219,7 +219,7 @@ def _same_places(a: list[Key], b: list[Key]) -> float:
 
 
 def _read_elements(value: Any) -> list[Key] | None:
-    """Return the keys of the elements, in order; ``None`` where there is no list."""
+    """Return the keys of the elements of a list, in order, or ``None``."""
     if is_missing(value) or isinstance(value, Mapping | bytes | bytearray):
         return None
     if isinstance(value, str) and len(value) > LONGEST_LIST:
@@ -229,7 +229,7 @@ def _read_elements(value: Any) -> list[Key] | None:
             parsed = NO_JSON
             if value.lstrip().startswith("["):
                 parsed = json_of(value)
-            if parsed is NO_JSON:  # a Python literal, say
+            if parsed is NO_JSON:  # such as a Python literal
                 return _read_enumeration(_without_latex(value), 1)
             value = parsed
         elif hasattr(value, "tolist"):  # arrays
@@ -242,7 +242,7 @@ def _read_elements(value: Any) -> list[Key] | None:
 
 
 def _element_key(value: Any, depth: int) -> Key:
-    """Return the key of an element: of a number its value, else its text or parts."""
+    """Return the key of an element: the value of a number, or its parts or text."""
     if depth > DEEPEST_LIST:
         raise ValueError("nested too deeply")
     if isinstance(value, Mapping):
@@ -260,7 +260,7 @@ def _element_key(value: Any, depth: int) -> Key:
     return "text", normal_text("null" if value is None else str(value))
 
 
-# Braces and spaces of LaTeX, in plain text.
+# Braces and spaces of LaTeX -> plain text.
 _LATEX = {
     re.compile(r"\\(?:left|right)(?![a-zA-Z])\s*"): "",
     re.compile(r"\\[,;:! ]"): " ",
@@ -282,7 +282,7 @@ def _without_latex(text: str) -> str:
 _QUOTED = r"""(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+')"""
 _BRACKET = re.compile(r"[(\[{)\]}]")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-# A text in quotes starts an element, and no word is behind it: not in "'tis, 'twas".
+# A quoted text starts an element and has no word behind it, unlike "'tis, 'twas".
 _ENUMERATION_TOKEN = re.compile(
     rf"""(?<![^\s(\[{{,;、，；]) {_QUOTED} (?!\s*+(?!and\b)\w)
       | (?P<opening>[(\[{{]) | (?P<closing>[)\]}}])
@@ -292,7 +292,7 @@ _ENUMERATION_TOKEN = re.compile(
 
 
 def _read_enumeration(text: str, depth: int) -> list[Key]:
-    """Return the keys of the elements of an enumeration, in brackets or not."""
+    """Return the keys of the elements of an enumeration, with or without brackets."""
     places, in_brackets = separators(text, _ENUMERATION_TOKEN)
     if not text or depth > DEEPEST_LIST:
         raise ValueError("no enumeration")
@@ -307,7 +307,7 @@ def _read_enumeration(text: str, depth: int) -> list[Key]:
 
 
 def _choose_separators(places: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Choose the separators that count: semicolons, else commas, with a last "and"."""
+    """Choose semicolons or else commas as separators, with a last "and"."""
     semicolons = []
     commas = []
     ands = []
@@ -345,10 +345,10 @@ def _text_key(element: str, depth: int) -> Key:
 def separators(
     text: str, token: re.Pattern[str], *, half_open: bool = False
 ) -> tuple[list[re.Match[str]], bool]:
-    """Find separators outside of brackets, and whether brackets are around the text.
+    """Find separators outside of brackets, and whether brackets enclose the text.
 
-    A token is an "opening" or a "closing" bracket or a "separator", by the groups of
-    the pattern. ValueError: brackets that do not match; `half_open` lets ( match ].
+    The groups of `token` are "opening" and "closing", for brackets, and "separator".
+    With `half_open`, a ( matches a ]. ValueError: brackets that do not match.
     """
     places: list[re.Match[str]] = []
     openings: list[str] = []
@@ -371,7 +371,7 @@ def separators(
 
 
 def between(text: str, places: Sequence[re.Match[str]]) -> list[str]:
-    """Return the stripped texts before, between and behind some places."""
+    """Return the stripped texts before, between and after the separators `places`."""
     texts = []
     start = 0
     for place in places:

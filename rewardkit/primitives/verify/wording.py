@@ -1,4 +1,4 @@
-"""Texts against a ground truth: the same words, some of them, or the same choice."""
+"""Compare texts with a ground truth: the same words, some of them, or one choice."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def matches(
     punctuation: bool = False,
     unicode_form: Literal["NFC", "NFKC", None] = "NFC",
 ) -> bool | None:
-    """Whether two texts are the same, apart from what does not count.
+    """Return whether two texts are the same, up to differences that do not count.
 
-    Each option says that a difference *counts*. By default case, white space (runs
-    become one space), the shape of quotes and punctuation at the ends do not count, and
+    Each option makes a difference *count*. By default case, white space (runs become
+    one space), the shape of quotes and punctuation at the ends do not count, and
     composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds
-    full-width forms (in texts up to 100,000 characters). ``exact=True`` is all of them
-    at once: the same characters.
+    full-width forms (in texts up to 100,000 characters). ``exact=True`` requires the
+    same characters.
 
-    Punctuation that is a part of what it stands at is kept: C#, @home, .NET, -5, .5,
-    5%. Beside a digit or a lone letter only stops, question marks and what encloses one
-    word go ("5." and "(B)", not "5!", "!x", "*p", "x'", "0.3...", "(1, 2]"). A minus
-    before digits is one in any font; and without ``case=True`` letters that only lower
-    case has are written out (\u00df is ss, the ligature \ufb01 is fi). A prediction of
-    ``None`` is wrong, a missing truth is not judged. ValueError: an option that is no
-    bool, unknown `unicode_form`, or NFKC beside `exact`.
+    Punctuation that belongs to a word is kept: C#, @home, .NET, -5, .5, 5%. Beside a
+    digit or a lone letter, only stops, question marks and signs around a single word
+    are removed ("5." and "(B)", not "5!", "!x", "*p", "x'", "0.3...", "(1, 2]"). All
+    forms of a minus before digits are equal. Without ``case=True``, letters without a
+    capital form are written out (\u00df is ss, the ligature \ufb01 is fi). A prediction
+    of ``None`` is wrong, a missing truth is not judged. ValueError: an option that is
+    no bool, unknown `unicode_form`, or NFKC with `exact`.
 
     >>> matches(" Paris. ", "paris"), matches("Paris", "paris", case=True)
     (True, False)
@@ -78,17 +78,17 @@ def matches(
 
 
 def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool | None:
-    """Whether the truth stands in the prediction as words of its own.
+    """Return whether the prediction contains the truth as separate words.
 
-    A hole, where a policy is trained on it: a completion that lists every candidate, or
-    restates the question, earns full credit. Use it to look at data, or behind an
-    extractor that leaves no room for a list.
+    As a reward this is a hole: a completion that lists every candidate, or restates the
+    question, earns full credit. Use it to inspect data, or behind an extractor that
+    leaves no room for a list.
 
     "5" is not in "15", "5.2", "1,500", "-5", "1/5" or "5%". Case (unless
-    ``case=True``), the kind of white space and the shape of quotes do not count;
-    between Chinese or Japanese characters there are no borders of words, so there any
-    place counts. A prediction of ``None`` is wrong, a missing or empty truth is not
-    judged. ValueError: `case` is no bool.
+    ``case=True``), the kind of white space and the shape of quotes do not count.
+    Chinese and Japanese have no borders between words, so that any place counts there.
+    A prediction of ``None`` is wrong, a missing or empty truth is not judged.
+    ValueError: `case` is no bool.
 
     >>> contains("It is Paris.", "paris"), contains("15", "5")
     (True, False)
@@ -108,16 +108,15 @@ def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool 
 
 
 def f1(prediction: Any, ground_truth: Any) -> float | None:
-    """Return the F1 score over bags of words, as SQuAD has it.
+    """Return the F1 score over bags of words, in the manner of SQuAD.
 
-    Texts are put in lower case, "a", "an" and "the" are left out, and so is punctuation
-    at the ends of a word and between its letters; each Chinese or Japanese character is
-    a word. Unlike SQuAD's, a word that is a number counts by its value ("1,500" is
-    "1500.0", but "-5" and "1.5" are not "5" and "15"), what `matches` keeps is kept
-    ("C#" is not "C"), and a sign that stands alone is a word ("x > 5" is not "x < 5"),
-    but for the mark of a list before a word at the start of a line. Where nothing is
-    left of a text, 1.0 if the two match as `matches` has it and 0.0 otherwise. A
-    prediction of ``None`` earns 0.0, a missing truth is not judged.
+    Texts are put in lower case, without "a", "an" and "the", and without punctuation at
+    the ends of words and between letters; each Chinese or Japanese character is a word.
+    Unlike in SQuAD, a number counts by its value ("1,500" is "1500.0", but "-5" and
+    "1.5" are not "5" and "15"), punctuation that `matches` keeps stays ("C#" is not
+    "C"), and a sign alone is a word ("x > 5" is not "x < 5"), except the mark of a list
+    at the start of a line. If a text has no words left, the score is 1.0 or 0.0 by
+    `matches`. A prediction of ``None`` scores 0.0, a missing truth is not judged.
 
     >>> f1("the red house", "A house, red."), f1("red", "the red house"), f1("", "")
     (1.0, 0.6666666666666666, 1.0)
@@ -160,7 +159,7 @@ def _bag_of_words(text: str) -> Counter[Any]:
 
 
 def _word_key(word: str) -> Any:
-    """Return an operator, a number, or the word without punctuation; maybe ""."""
+    """Return an operator, the value of a number, or a word without punctuation."""
     if _OPERATOR.fullmatch(word):
         return word.replace("\u2212", "-")
     word = normal_text(word, case=True)
@@ -175,13 +174,13 @@ def _word_key(word: str) -> Any:
 def choice_equal(
     prediction: Any, ground_truth: Any, *, options: str = "ABCD"
 ) -> bool | None:
-    """Whether two texts name the same choice: "(B)", "b", "option B", "B) Paris".
+    """Return whether two texts name the same choice, as "(B)", "option B", "B) Paris".
 
-    Letters are named as `letters.named_letters` has it, in any case, or all there is: a
-    letter that is denied ("not B", "B is wrong") is none, and "A" is a letter before
-    words that cannot follow an article. A prediction that names no letter, or several,
-    is wrong; a truth that is not one of the options is not judged. For the answer of a
-    whole solution put `extract.choice` before it. ValueError: fewer than two options.
+    A letter counts in any case, by the rules of `letters.named_letters` or as the only
+    word: a denied letter ("not B", "B is wrong") does not count, and "A" is a letter
+    before words that cannot follow an article. A prediction that names no letter, or
+    several, is wrong; a truth that is not one of the options is not judged. For a whole
+    solution, apply `extract.choice` first. ValueError: fewer than two options.
 
     >>> choice_equal("(b)", "B"), choice_equal("A or B", "B"), choice_equal("B", "E")
     (True, False, None)

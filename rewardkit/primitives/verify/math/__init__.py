@@ -1,4 +1,7 @@
-"""Compare mathematical answers: numbers and words here, expressions in a worker."""
+"""Compare mathematical answers: numbers and words here, expressions in a worker.
+
+Only the worker process imports sympy, and it can be killed.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +30,21 @@ from rewardkit.primitives.verify.numbers import alike, check_tolerances
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
 PAIR_CPU_SECONDS = 5.0
-"""Processor time of a pair, in seconds: math-verify's default for each step."""
+"""Processor seconds for a pair of texts: math-verify's default for each step."""
 
 PAIR_SECONDS = 60.0
-"""Seconds by the clock, where the kernel counts no processor time.
+"""Wall-clock seconds for a pair, if the kernel does not count processor time.
 
-Our choice: a loaded machine still gets `PAIR_CPU_SECONDS` done."""
+Our choice: enough for `PAIR_CPU_SECONDS` on a loaded machine."""
 
 LONGEST_SOLUTION = 100_000
-"""Characters of a text whose answer is looked for. Our choice: some 30,000 tokens."""
+"""Characters of a solution to read, at most. Our choice: some 30,000 tokens."""
 
 WORKER_MEMORY = 1 << 30
-"""Bytes that a worker may take beyond what it starts with. Our choice."""
+"""Bytes that a worker may use beyond its memory at the start. Our choice."""
 
 CACHED_PAIRS = 1 << 13
-"""Pairs whose verdict is cached. Our choice: some 30 MB of the longest texts."""
+"""Pairs in the cache of verdicts. Our choice: some 30 MB of the longest texts."""
 
 
 def math_equal(
@@ -53,60 +56,60 @@ def math_equal(
     units: Literal["agree", "strict"] = "agree",
     decimal_comma: bool | None = None,
 ) -> bool | None:
-    r"""Whether two mathematical expressions, sentences or solutions have equal answers.
+    r"""Return whether two expressions, sentences or solutions have equal answers.
 
-    Of what has words, lines or a box in it the final answer is taken on either side, as
-    `rk.extract.math_answer` finds it: "The largest $n$ is 34." is 34.
+    A side with words, lines or a box counts by its final answer, the value of
+    `rk.extract.math_answer`: "The largest $n$ is 34." is 34.
 
     Numbers and words are compared exactly, as in `numbers_equal`, lists and sets by
-    their elements, named values by what they are. Expressions are equal where their
-    values are, of letters for some numbers put in for them; equations and inequalities
-    where the differences of their sides are proportional; sequences with an ellipsis as
-    texts. Other kinds (matrices, unions, an inequality beside an interval) are left to
-    math-verify, and equal only if it says so in both orders.
+    their elements, named values by their values. Expressions are equal if their values
+    are; with letters, if they are for some numbers in place of the letters. Equations
+    and inequalities are equal if the differences of their sides are proportional.
+    Sequences with an ellipsis are compared as texts. Other kinds (matrices, unions, an
+    inequality against an interval) are left to math-verify, and equal only if it
+    confirms that in both orders.
 
-    - Case counts in letters (R is not r), but not in words of three letters or more,
-      nor in No. Two letters alone are a product (``ab`` is ``ba``), but capitals and
-      longer ones a word; in ``2AB`` they commute.
-    - Units count where both sides have one: ``5\text{ m}`` is ``500\text{ cm}``, not
-      ``5\text{ cm}``, ``5 ft 6 in`` (or ``5'6"``) is ``66 in``, and things that are
-      counted have to share a word. A unit is words set as text behind a value, or
-      behind its formula or box; bare ones of four letters (``5 apples``) or short known
-      ones (``5 cm``); the sign of a currency (``£3`` is not ``$3``). Other bare letters
-      are letters, as in ``5 m``, unless they convert into the unit of the other side:
-      ``5 g`` against ``5 kg``. Temperatures convert with their zeros (20 °C is 293.15
-      K), data in steps of 1000 (GB) or 1024 (GiB). With one side bare the other's
-      unit does not count, but ``units="strict"`` asks for one on both (of percent and
-      degrees, too). Number words count: ``5 million`` is 5000000, ``5 dozen`` 60; ``5
-      or more`` is not 5.
-      Words that say another value are no units (``5 permille``, ``5 grand``, ``5
-      twice``, ``3 below``); the list of them is ours, and may lack some. ``50\%`` is 50
-      to one and a half to another: equal to both, but not to ``50\text{ cm}``.
-    - ``i`` is the imaginary unit where no other letter stands on either side.
-    - Several boxes are one answer, a list, where "and", commas or spaces join them;
-      where other words of a sentence stand between, or a sentence with "The" or "And"
-      follows, or each is a named value (``k = 45``), they are read in this way, too.
-    - A decimal comma is one in whole solutions, where that makes a side equal (1,22 is
-      1.22; three digits behind it are thousands; after "are" stand several values),
-      everywhere with ``decimal_comma=True``, and never with False.
+    - Case matters in letters (R is not r), but not in words of three letters or more,
+      nor in No. Two letters alone are a product (``ab`` is ``ba``); two capitals, or
+      more letters, are a word; in ``2AB`` they commute.
+    - Units matter if both sides have one: ``5\text{ m}`` is ``500\text{ cm}``, not
+      ``5\text{ cm}``, ``5 ft 6 in`` (or ``5'6"``) is ``66 in``, and counted things must
+      share a word. A unit is text behind a value or behind its formula or box, a bare
+      word of four letters (``5 apples``), a short known one (``5 cm``), or a currency
+      sign (``£3`` is not ``$3``). Other bare letters are variables, as in ``5 m``,
+      unless they convert into the unit of the other side: ``5 g`` against ``5 kg``.
+      Temperatures convert with their zeros (20 °C is 293.15 K), data in steps of 1000
+      (GB) or 1024 (GiB). If only one side has a unit, it is ignored;
+      ``units="strict"`` requires one on both sides (percent and degrees, too).
+    - Number words count: ``5 million`` is 5000000, ``5 dozen`` 60; ``5 or more`` is not
+      5. Words for another value are no units (``5 permille``, ``5 grand``, ``5 twice``,
+      ``3 below``); our list of them may be incomplete. ``50\%`` is equal to 50 and to a
+      half, as both readings are common, but not to ``50\text{ cm}``.
+    - ``i`` is the imaginary unit if there is no other letter on either side.
+    - Several boxes are one answer, a list, if "and", commas or spaces join them. They
+      are also tried as a list if other words of a sentence separate them, if a sentence
+      with "The" or "And" follows, or if each is a named value (``k = 45``).
+    - In whole solutions a comma may be a decimal one if that makes the sides equal
+      (1,22 is 1.22; three digits behind it are thousands; after "are" there are several
+      values). With ``decimal_comma=True`` it always may, with False it never does.
     - A base or index behind a number (``101_2``), a transpose and the prime of ``5'``
-      make a difference; what says "about" in front (``\approx``, a tilde) makes none.
+      make a difference; a leading "about" (``\approx``, a tilde) does not.
     - ``60^\circ`` is equal to ``\pi/3`` and to 60; a labelled option, "(C) 12", to its
       letter and to its value; "none" and "no solution" to ``\emptyset``; bounds that
       exclude each other (``x<1, x>3``) to the union of their intervals. ``3:4`` is a
       fraction, but two times of day, such as ``10:50``, are not.
     - ``{1,2}`` is equal to ``(1,2)``: bare braces are often LaTeX's. Groups of three
-      digits parted by spaces are one number.
-    - ``x=5``, ``f(x)=2x`` and ``P(X=1)=0.5`` are equal to the value alone. Of two
-      equations the names count, with what is in their brackets.
+      digits separated by spaces are one number.
+    - ``x=5``, ``f(x)=2x`` and ``P(X=1)=0.5`` are equal to the value alone. Two
+      equations must have equal names, including their brackets.
     - ``0.333\ldots`` is 1/3, and ``0.1234\ldots`` is equal only to itself.
 
-    Rounding counts as a difference ("3.14" is not ``\pi``) unless a tolerance is asked
-    for: `absolute`, or `relative` to the larger magnitude. It applies to real numbers,
-    also in tuples, sets and ``x=5``. What is over 2,000 characters is not read, of a
-    solution over 100,000. A prediction that cannot be read is wrong, and so is one that
-    takes over 5 s of processor time to compare (that is noted as "math_equal"). A truth
-    that is missing, too long, or cannot be read (in that time), is not judged
+    Rounding makes a difference ("3.14" is not ``\pi``) without a tolerance: `absolute`,
+    or `relative` to the larger magnitude. Tolerances apply to real numbers, also in
+    tuples, sets and ``x=5``. Texts over 2,000 characters are not read, nor are
+    solutions over 100,000. A prediction that cannot be read is wrong, and so is one
+    that takes over 5 s of processor time to compare (see the note "math_equal"). A
+    truth that is missing, too long, or cannot be read (in that time), is not judged
     (``None``), unless the prediction is the same text. ValueError: a tolerance that is
     negative or not finite, another option is unknown.
 
@@ -141,25 +144,24 @@ _PROSE = re.compile(
     r"|(?<![a-z])[a-z]{2,}+ is |\A[\s*_]*[A-Z][a-z]*+ [a-z]{2,}+[ :]"
     r"|(?:(?<![^\W\d_])(?<!\\)[^\W\d_]{2,20}[ ,:]{1,3}(?:\S{1,20} ){0,3}){3}"
 )
-"""What only sentences and solutions have."""
+"""Signs of a sentence or solution, as opposed to a bare answer."""
 
 _FIND_ANSWER = math_answer()
 
-
 _SAYS_SEVERAL = re.compile(r"\b(?:are|sind|sont)\W{0,20}(?:boxed\W)?\Z", re.IGNORECASE)
-"""What stands before several values: "The roots are 1,2"."""
+"""Words before several values: "The roots are 1,2"."""
 
 _DECIMAL_COMMA = re.compile(
     r"(?P<before>[\s$]*[-+]?)(?P<whole>\d{1,3}(?:[.\s]\d{3})+|\d{1,99}),"
     r"(?P<decimals>\d{1,2}|\d{4,99}|(?<![1-9]0,)(?<=0,)\d{3})(?P<behind>(?:[^\d,;]|\^\d)*)"
 )
-"""A number with a comma that parts no thousands, and a unit."""
+"""A number with a comma that does not separate thousands, and a unit."""
 
 
 def _readings(value: Any, decimal_comma: bool | None) -> list[str]:
-    """Return a text, or the answer of a sentence or solution, and how else to read it.
+    """Return the answer of a text, the likeliest reading first; [] for a missing value.
 
-    Empty where the value is missing.
+    A bare answer is its own reading.
     """
     if is_missing(value):
         return []
@@ -197,7 +199,7 @@ _AMOUNTS_BEFORE = re.compile(r"(?:\d{1,9}\s*[^\W\d_]{1,12}\.?,?\s+(?:and\s+)?){1
 
 
 def _first_amount(text: str, start: int, end: int) -> int:
-    """Return where an answer begins, with its amounts in larger units."""
+    """Return where an answer begins, including amounts in larger units before it."""
     before = _AMOUNTS_BEFORE.search(text, max(0, start - 80), start)
     if before and add_amounts(text[before.start() : end], is_joined=True):
         return before.start()
@@ -212,7 +214,7 @@ _CONTINUED_DIGITS = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
 def _judge(
     answer: str, expected: str, absolute: float, relative: float, is_strict: bool
 ) -> tuple[Verdict, str | None]:
-    """Return the verdict on two texts, and the reason why there is no better one."""
+    """Return the verdict on two texts, and the reason if they could not be decided."""
     if len(expected) > LONGEST_EXPRESSION:
         return True if answer == expected else None, None
     if len(answer) > LONGEST_EXPRESSION:
@@ -239,12 +241,12 @@ def _judge(
 
 
 def _has_unit(text: str, other: str) -> bool:
-    """Return whether a normal form has a unit, percent or degrees, beside another."""
+    """Return whether a normal form, compared with `other`, has a unit, % or degrees."""
     return bool(split_units(text, other)[0][1] or _MEASURED.search(text))
 
 
 class _WorkerNeeded(Exception):
-    """There is an expression to compute."""
+    """Raised for an expression that only the worker can compute."""
 
 
 def _need_worker(*_: Any) -> Verdict:
@@ -254,7 +256,7 @@ def _need_worker(*_: Any) -> Verdict:
 def _ask_worker(prediction: str, truth: str, absolute: float, relative: float) -> Any:
     """Return the verdict of `symbolic.decide` in the worker, or Lost."""
     task = (prediction, truth, absolute, relative)
-    for _ in range(2):  # once more where the process ended for a reason of its own
+    for _ in range(2):  # retry once if the worker process ended by itself
         ((_, verdict),) = _WORKERS.map(_DECIDE, [task])
         if not (isinstance(verdict, Lost) and isinstance(verdict.error, WorkerEnded)):
             break
@@ -262,7 +264,7 @@ def _ask_worker(prediction: str, truth: str, absolute: float, relative: float) -
 
 
 class _Decide:
-    """`symbolic.decide` for a worker, which alone imports sympy."""
+    """Stands for `symbolic.decide` here; unpickled in a worker, it is that function."""
 
     def __call__(self, *arguments: Any) -> Any:
         raise NotImplementedError

@@ -1,7 +1,7 @@
 """Compare two mathematical texts in normal form: numbers, words, lists, named values.
 
-What is none of these is for a function of expressions to compare. A verdict is True,
-False, or ``None`` where the expected text cannot be read.
+Other expressions are left to a function `compare_expressions`. A verdict is True,
+False, or ``None`` if the expected text cannot be read.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from rewardkit.primitives.verify.structures import between, separators
 
 Verdict = bool | None
 Tolerance = tuple[float, float]
-"""Absolute and relative."""
+"""Absolute and relative tolerance."""
 EXACT: Final[Tolerance] = (0.0, 0.0)
 
 
 class UndecidedEquality(Enum):
-    """That a comparison has nothing to say of two texts."""
+    """The result of a comparison that does not apply to its two texts."""
 
     UNDECIDED = "undecided"
 
@@ -48,10 +48,10 @@ class UndecidedEquality(Enum):
 UNDECIDED: Final = UndecidedEquality.UNDECIDED
 
 Same = Callable[[Any, Any], Verdict]
-"""A comparison of two parts."""
+"""A function that compares two parts."""
 
 LARGEST_SET = 100
-"""Elements of a set of expressions that are compared each with each. Our choice."""
+"""Elements of a set of expressions to compare pairwise, at most. Our choice."""
 
 
 def compare(
@@ -60,7 +60,7 @@ def compare(
     tolerance: Tolerance,
     compare_expressions: Callable[[str, str, Tolerance], Verdict],
 ) -> Verdict:
-    """Compare two normal forms; what has to be computed by `compare_expressions`."""
+    """Compare two normal forms, with `compare_expressions` for symbolic ones."""
 
     def same(first: str, second: str) -> Verdict:
         return compare(first, second, tolerance, compare_expressions)
@@ -106,7 +106,7 @@ def _compare_values(
 def _compare_options(
     answer: str, truth: str, same: Same
 ) -> Verdict | UndecidedEquality:
-    """Compare labelled options: (C) 12 is C to one, and 12 to another."""
+    """Compare labelled options: (C) 12 is equal to C and to 12."""
     options = _split_option(answer)
     truths = _split_option(truth)
     if len(options) == len(truths) == 2:
@@ -125,7 +125,7 @@ def _compare_times(answer: str, truth: str, same: Same) -> Verdict | UndecidedEq
 def _compare_amounts(
     answer: str, truth: str, same: Same
 ) -> Verdict | UndecidedEquality:
-    """Compare amounts whose units "and" or commas part, such as hours and minutes."""
+    """Compare amounts in several units, such as hours and minutes, by their sums."""
     pair = (answer, truth)
     sums = [add_amounts(text, is_joined=True) for text in pair]
     if not any(sums):
@@ -146,7 +146,7 @@ def _compare_lists(
     if not (answer_is_list or truth_is_list) or not (elements and true_elements):
         return UNDECIDED
     if not (answer_is_list and truth_is_list):
-        # The other is no set with a name, and the list no union of intervals.
+        # A named set, or a union of intervals, is not compared here.
         single, several = (truth, answer) if answer_is_list else (answer, truth)
         if _EQUALS.search(single) or _BOUND.search(several):
             return UNDECIDED
@@ -166,7 +166,7 @@ def _compare_lists(
 
 
 def _compare_named(answer: str, truth: str, same: Same) -> Verdict | UndecidedEquality:
-    """Compare values with a name before them, such as x = 5."""
+    """Compare named values, such as x = 5."""
     name, result = _split_name(answer, same)
     true_name, true_result = _split_name(truth, same)
     if name and true_name:
@@ -182,7 +182,7 @@ def _compare_named(answer: str, truth: str, same: Same) -> Verdict | UndecidedEq
 
 
 def _compare_units(answer: str, truth: str, same: Same) -> Verdict | UndecidedEquality:
-    """Compare values with units: they must agree where both sides have one."""
+    """Compare values with units, which must agree if both sides have one."""
     (value, unit), (expected, true_unit) = split_units(answer, truth)
     if not (unit or true_unit):
         return UNDECIDED
@@ -206,7 +206,7 @@ def _compare_units(answer: str, truth: str, same: Same) -> Verdict | UndecidedEq
 
 
 def _convert(value: str, conversion: Conversion) -> str:
-    """Write a value in another unit."""
+    """Write a value in another unit, by a factor and a shift."""
     factor, shift = conversion
     if factor == 1 and not shift:
         return value
@@ -219,7 +219,7 @@ def _convert(value: str, conversion: Conversion) -> str:
 def _compare_percentages(
     answer: str, truth: str, same: Same
 ) -> Verdict | UndecidedEquality:
-    """Compare percentages: 50% is 50 to one, and a half to another."""
+    """Compare percentages: 50% is equal to 50 and to a half."""
     pair = (answer, truth)
     if not any(text.endswith(r"\%") for text in pair):
         return UNDECIDED
@@ -229,7 +229,7 @@ def _compare_percentages(
 
 
 def is_known(text: str) -> bool:
-    """Whether a normal form is read without computing: it is of numbers and words."""
+    """Return whether a normal form has only numbers and words, nothing to compute."""
     elements = _split_list(text)[1]
     for element in elements:
         result = _split_name(split_unit(element)[0], lambda *_: False)[1]
@@ -239,7 +239,7 @@ def is_known(text: str) -> bool:
 
 
 def members_equal(first: Sequence[Any], second: Sequence[Any], same: Same) -> Verdict:
-    """Whether each element has an equal on the other side, in any order."""
+    """Return whether each element has an equal on the other side, in any order."""
     table = []
     for element in first:
         table.append([same(element, other) for other in second])
@@ -248,7 +248,7 @@ def members_equal(first: Sequence[Any], second: Sequence[Any], same: Same) -> Ve
 
 
 def all_of(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return False where one verdict is, else ``None`` where one is, else True."""
+    """Return False if any verdict is False, else ``None`` if any is, else True."""
     return min(verdicts, key=_CERTAINTY, default=True)
 
 
@@ -259,7 +259,7 @@ _IDLE_SPACE = re.compile(
 
 
 def _plainest(text: str) -> str:
-    """Remove spaces that say nothing, and braces around one character."""
+    """Remove spaces without a meaning, and braces around one character."""
     return _IDLE_SPACE.sub("", re.sub(r"\{(\w)\}(?!\w)", r" \1", text))
 
 
@@ -267,13 +267,13 @@ _NO_NUMBER = re.compile("[%\uff05\ufe6a\u066a$\u20ac]|\\.\\.")
 
 
 def plain_number(value: Any) -> Number | None:
-    """Read a number; 50% is none here, as it is a half or 50, nor $5, nor 0.333..."""
+    """Read a number, but not 50% (a half or 50), $5 or 0.333..."""
     if isinstance(value, str) and _NO_NUMBER.search(value):
         return None
     return read_number(value)
 
 
-# Words of two letters are a product by then.
+# Two letters, as of 无解, are a product in this form.
 _NOTHING = re.compile(
     r"\\emptyset|\\\{\s*\\\}|none|(?:there (?:is|are) )?no (?:real )?solutions?"
     r"|(?:the )?empty set|空\*集|[无無]\*解"
@@ -293,11 +293,11 @@ _SENTENCE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,}(?:,? [A-Za-z]{2,}){2}")
 
 
 def words(text: str) -> str | None:
-    r"""Return the words of a normal form as they are compared, or ``None``.
+    r"""Return the words of a normal form in a form to compare, or ``None``.
 
-    Case counts in one letter or two, which are names more often than words; lower-case
-    ones are a product. ``None`` for what is to be read as mathematics, and for the
-    letters that may be numbers.
+    Case matters in one or two letters, which are names more often than words; two
+    lower-case letters are a product. Returns ``None`` for mathematics, and for e and i,
+    which may be numbers.
 
     >>> words(r"\text{No solution}"), words("It is not 5, but 7")
     ('no solution', 'it is not 5, but 7')
@@ -345,9 +345,9 @@ _ENCLOSED = re.compile(r"(\\?[({\[])(.*?)(\\?[)}\]])", re.DOTALL)
 
 
 def _split_list(text: str) -> tuple[str, list[str]]:
-    r"""Split a list into its brackets and elements, ``\pm`` with either sign.
+    r"""Split a list into its brackets and elements; ``\pm`` gives two elements.
 
-    What is no list is its own element, without brackets.
+    Any other text is its own only element, without brackets.
     """
     if r"\begin" in text:
         return "", [text]
@@ -362,7 +362,7 @@ def _split_list(text: str) -> tuple[str, list[str]]:
     except ValueError:
         return "", [text]
     semicolons = [place for place in places if place["separator"] == ";"]
-    places = semicolons or places  # semicolons part lists with commas
+    places = semicolons or places  # semicolons separate elements that have commas
     elements = between(text, places) if text else []
     if len(elements) == 1 and brackets == "()":
         brackets = ""
@@ -388,9 +388,9 @@ _VALUE_NAME = re.compile(
 
 
 def _split_name(text: str, same: Same) -> tuple[str, str]:
-    """Split a value from its name or computation; without one that is "".
+    """Split "name = value" or "computation = value"; the first part may be "".
 
-    A computation before the value counts only where `same` finds them equal.
+    A computation is split off only if `same` finds it equal to the value.
     """
     try:
         places = separators(text, _EQUATION_TOKEN, half_open=True)[0]

@@ -1,7 +1,7 @@
-"""Mathematical text in one form of LaTeX, to read numbers and expressions from.
+"""Write mathematical text in a normal form of LaTeX, for numbers and expressions.
 
-Text only, no sympy. Each rule is for a spelling that math-verify 0.9 does not read, or
-misreads.
+This is text work without sympy. Each rule is for a spelling that math-verify 0.9 does
+not read, or misreads.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ TEXT_COMMAND: Final = (
     r"\\(?:text|textbf|textit|textrm|textnormal|mathrm|mbox)"
     r"\s*\{((?:[^{}\\]|\\cdot|\^\{-?\d\})*)\}"
 )
-"""Words set as text."""
+"""Pattern of words set as text, which are group 1."""
 
 SET_AS_TEXT: Final = re.compile(TEXT_COMMAND)
 
 MOST_UNITS = 5
-"""Words of a unit, as in "square feet per hour". Our choice: more are a sentence."""
+"""Words of a unit, at most: "square feet per hour". Our choice: more are a sentence."""
 
 _BARE_LETTERS = r"(?<![A-Za-z\\])([A-Za-z]++)"
 _UNIT_POWER = r"(?:\^\s*(?:\{\s*-?\d\s*\}|-?\d))?"
@@ -56,7 +56,7 @@ _SHORT_UNITS = frozenset(
     "ml mL day yr cup men way per of the th st nd rd USD EUR GBP bit".split()
 )
 _LETTER_UNITS = frozenset("mshgdlLNJWVAKCFTHΩ")
-# Words that say another number, or more than one.
+# Words that change a value and so are no units.
 _NO_UNIT = re.compile(
     r"zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
     r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
@@ -74,12 +74,13 @@ _NO_UNIT = re.compile(
 
 
 def mark_unit(text: str) -> tuple[str, str]:
-    r"""Split a text into its value, and its number word, percent sign and unit.
+    r"""Split a text into its value and the normal form of its factor and unit.
 
-    Words set as text are a unit, and so are bare ones of four letters, or short ones
-    that are known; letters alone where they are a unit's name, set as text or beside
-    such a word. Words that say another number are none. Degrees may be radians to
-    others, and are no unit but those of Celsius.
+    A factor is a number word or a percent sign. A unit is text in ``\text{}``, a bare
+    word of four letters, or a short known one. A single letter is a unit only in
+    ``\text{}`` or beside such a word. Words that change the value are no unit. Degrees
+    of an angle are a factor, as they are comparable to radians; degrees Celsius and
+    Fahrenheit are units.
 
     >>> mark_unit(r"5\text{ cm}"), mark_unit("5 million apples")
     (('5', '\\unit{1/100|m^1}'), ('5', ' \\times 10^{6}\\unit{|apple}'))
@@ -113,7 +114,7 @@ def mark_unit(text: str) -> tuple[str, str]:
 
 
 def unit_behind(text: str, end: int) -> str:
-    r"""Return the known unit or percent sign behind a box or formula that ends there.
+    r"""Return the known unit or percent sign behind a box or formula, or "".
 
     >>> unit_behind(r"$\boxed{5}$ cm wide", 10), unit_behind("$5$ wide", 3)
     ('\\text{ cm}', '')
@@ -136,7 +137,7 @@ def _is_unit(word: str, is_bare: bool) -> bool:
 
 
 LONGEST_EXPRESSION: Final = 2000
-"""Characters of an expression that is read. Our choice: far above any answer."""
+"""Characters of an expression, at most. Our choice: far above any answer."""
 
 ELLIPSIS: Final = r"\ldots"
 FUNCTIONS: Final = (
@@ -145,7 +146,7 @@ FUNCTIONS: Final = (
 
 
 def normal_latex(text: str) -> str:
-    r"""Write an expression, without what wraps it, as math-verify reads it; or "".
+    r"""Unwrap an expression and write it in the LaTeX that math-verify reads, or "".
 
     >>> normal_latex(r"$\boxed{\dfrac{9}{7}}$."), normal_latex("-1 + exp(16)")
     ('\\frac{9}{7}', '-1 + e^{16}')
@@ -174,7 +175,7 @@ def normal_latex(text: str) -> str:
 
 
 def _read_chinese_fraction(fraction: re.Match[str]) -> str:
-    """Write a Chinese fraction in LaTeX; one of hundredths is percent."""
+    """Write a Chinese fraction in LaTeX, one of hundredths as a percentage."""
     integer, below, above = map(_read_chinese_number, fraction.groups(default=""))
     if fraction[2] == "百" and not integer:
         return rf"{above}\%"
@@ -182,7 +183,7 @@ def _read_chinese_fraction(fraction: re.Match[str]) -> str:
 
 
 def _read_chinese_number(text: str) -> str:
-    """Return the digits of a number below a thousand, written in Chinese or digits."""
+    """Return the digits of a number below a thousand, in Chinese or in digits."""
     if not text:
         return ""
     total = digit = 0
@@ -195,7 +196,7 @@ def _read_chinese_number(text: str) -> str:
     return str(total + digit)
 
 
-_SYMBOLS = {  # those that math-verify does not know
+_SYMBOLS = {  # symbols that math-verify does not know
     **dict.fromkeys("…⋯", r"\ldots "),
     **{"€": r"\euro ", "£": r"\sterling ", "₹": r"\rupee "},
     **dict.fromkeys("¥￥", r"\yen "),
@@ -213,7 +214,7 @@ _DECOMPOSITIONS = {
 
 
 def _in_ascii(run: re.Match[str]) -> str:
-    """Write characters that are not ASCII in LaTeX; keep those that it lacks."""
+    """Write characters outside ASCII in LaTeX; keep those without a form there."""
     text = "".join(map(_character_in_ascii, run[0]))
     return text.replace("}^{", "").replace("}_{", "")
 
@@ -230,7 +231,7 @@ def _character_in_ascii(character: str) -> str:
     return str(unicodedata.decimal(character, character))
 
 
-# A currency sign is none: no digit stands behind a formula.
+# A formula has no digit behind it, unlike a currency sign.
 _DELIMITED = re.compile(
     r"(?:\$\$((?:[^$\\]|\\.)*)\$\$|\$((?:[^$\\]|\\.)*)\$(?!\d)"
     r"|\\\(((?:[^\\]|\\[^()])*)\\\)|\\\[((?:[^\\]|\\[^\[\]])*)\\\])(\s*\\?%)?",
@@ -238,7 +239,7 @@ _DELIMITED = re.compile(
 )
 _SECOND_ANSWER = re.compile(r"[\s,;$]*(?:and|or)\s+\S*\d")
 _PUNCTUATION_BEHIND = re.compile(r"(?:\\\\|\\[,;:! ]|[.,;:\s\u3002])+$")
-# The last group is what is in the wrapping.
+# The last group of each pattern is the content of the wrapping.
 _WRAPPINGS = (
     r"(?:=|~|\\(?:approx|therefore|implies)(?![A-Za-z]))\s*(.*)",
     r"\*\*(.+)\*\*",
@@ -252,7 +253,7 @@ _WRAPPING_PATTERNS = [re.compile(wrapping, re.DOTALL) for wrapping in _WRAPPINGS
 
 
 def _unwrap(text: str) -> str:
-    """Remove delimiters, the one box, what announces an answer, and punctuation."""
+    """Remove delimiters, a box, leading signs such as "=", and punctuation."""
     before = None
     while text != before:
         before = text
@@ -280,7 +281,7 @@ _PRICE_BEHIND = re.compile(rf"{_ONE_SIGN}\s*(?P<value>{_VALUE})~?{_SIGN}")
 
 
 def _pick_last(text: str) -> str:
-    r"""Return the content of the last ``\boxed{}`` or formula, with those joined."""
+    r"""Return the content of the last ``\boxed{}`` or formula, and of those joined."""
     pieces = {box.outer: text[slice(*box.inner)] for box in outermost_boxes(text)}
     if not pieces:
         for match in _DELIMITED.finditer(text):

@@ -1,7 +1,7 @@
-"""Compare expressions by their values, or as math-verify compares them.
+"""Compare expressions by their values, or by math-verify.
 
-Runs in a worker process, which bounds its time and memory: nothing here does. Importing
-it takes a second, for sympy.
+This runs in a worker process that bounds time and memory, as nothing here does. The
+import takes a second, for sympy.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ from rewardkit.primitives.verify.math.latex import Replacement
 from rewardkit.primitives.verify.numbers import alike
 
 DIGITS_OF_NUMBERS = 1000
-"""Digits to which numbers are compared. Our choice: far beyond any answer."""
+"""Digits of numbers to compare. Our choice: far beyond any answer."""
 
 DIGITS_OF_SAMPLES = 100
-"""Digits of values put in for letters, whose functions may be slow to compute."""
+"""Digits of samples to compare: functions of them may be slow to compute."""
 
 MOST_POWER_BITS = 1 << 20
-"""Bits of a power or factorial that is computed. Our choice: a fraction of a second."""
+"""Bits of a power or factorial, at most. Our choice: a fraction of a second."""
 
 
 def worker(memory: int) -> Callable[..., Verdict]:
-    """Mute this process, let it take `memory` bytes more; return a `decide` for it.
+    """Prepare this process as a worker, and return a `decide` for it.
 
-    The function ends the process before a call once half of that memory is in use. Only
-    Linux has the limit and the end.
+    The process logs nothing and may take `memory` bytes more. Once half of that is in
+    use, the function ends the process before its next call. Both limits need Linux.
     """
     warnings.simplefilter("ignore")
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
@@ -70,7 +70,7 @@ def worker(memory: int) -> Callable[..., Verdict]:
         resource.setrlimit(resource.RLIMIT_AS, limit)
 
     def decide_or_exit(*arguments: Any) -> Verdict:
-        # The parser caches: let another process take over.
+        # The caches of the parser grow: let another process take over.
         if _memory_in_use() > at_start + memory // 2:
             os._exit(0)
         return decide(*arguments)
@@ -79,7 +79,7 @@ def worker(memory: int) -> Callable[..., Verdict]:
 
 
 def _memory_in_use() -> int:
-    """Return the bytes that this process takes; 0 where that is not known."""
+    """Return the bytes of memory of this process, 0 if unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:  # not on Linux
@@ -90,7 +90,7 @@ def _memory_in_use() -> int:
 def decide(
     answer: str, truth: str, absolute: float = 0.0, relative: float = 0.0
 ) -> Verdict:
-    """Whether two normal forms are equal; ``None`` where the truth cannot be read."""
+    """Return whether two normal forms are equal, ``None`` if `truth` is unreadable."""
     return compare(answer, truth, (absolute, relative), _compare_expressions)
 
 
@@ -111,11 +111,11 @@ def _compare_expressions(answer: str, truth: str, tolerance: Tolerance) -> Verdi
             verdict = members_equal(_relations(a), _relations(b), _same_relation)
         elif isinstance(a, Expr) and isinstance(b, Expr):
             verdict = _same_values(a, b, tolerance)
-    except Exception:  # whatever sympy raises where it cannot do it
+    except Exception:  # sympy raises errors of many types
         verdict = None
     if verdict is not None:
         return verdict
-    # In both directions, and without its timer: this process has one.
+    # In both directions, and without a timer, as the pool limits this process.
     for pair in ((a, b), (b, a)):
         if not verify(*pair, allow_set_relation_comp=True, timeout_seconds=None):
             return False
@@ -123,26 +123,26 @@ def _compare_expressions(answer: str, truth: str, tolerance: Tolerance) -> Verdi
 
 
 def _as_union(a: Any) -> Any:
-    """Return bounds of one letter that exclude each other as a union of intervals."""
+    """Return disjoint bounds of one letter as a union of intervals, else `a` itself."""
     if not isinstance(a, sympy.FiniteSet) or len(a.free_symbols) != 1:
         return a
     if not all(map(_relations, a)):
         return a
     intervals = [sympy.And(*_relations(part)).as_set() for part in a]
     for first, second in combinations(intervals, 2):
-        if not first.is_disjoint(second):  # those that overlap may hold at once
+        if not first.is_disjoint(second):  # overlapping bounds may mean "and"
             return a
     return sympy.Union(*intervals)
 
 
 def _count_bits(node: Any) -> float:
-    """Estimate the binary digits of the largest integer that computing would meet."""
+    """Estimate the bits of the largest integer in a computation of the value."""
     if isinstance(node, Rational):
         return max(int(node.p).bit_length(), int(node.q).bit_length())
     parts: list[float] = [_count_bits(part) for part in getattr(node, "args", ())]
     if isinstance(node, sympy.Pow | sympy.factorial) and not node.args[-1].free_symbols:
         exponent = parts[-1]
-        if exponent < 200:  # then its value is at hand, and a closer bound
+        if exponent < 200:  # cheap to compute, which gives a closer bound
             exponent = _count_bits(node.args[-1].doit())
         return float(parts[0] * 2.0 ** min(exponent, 64.0))
     if isinstance(node, Mul):
@@ -151,15 +151,15 @@ def _count_bits(node: Any) -> float:
 
 
 def _relations(a: Any) -> tuple[Any, ...]:
-    """Return the relations of 1 < x < 2; none where there are others than relations."""
+    """Return the relations of a chain such as 1 < x < 2; () if `a` is not one."""
     parts = a.args if isinstance(a, And) else (a,)
     return parts if all(isinstance(part, Relational) for part in parts) else ()
 
 
 def _same_relation(a: Any, b: Any) -> Verdict:
-    """Whether the differences of the sides are proportional.
+    """Return whether the differences of the sides of two relations are proportional.
 
-    Those of equations are compared without denominators.
+    For equations, the differences are compared without denominators.
     """
     if isinstance(a, sympy.Gt | sympy.Ge):
         a = a.reversed
@@ -183,9 +183,9 @@ def _same_relation(a: Any, b: Any) -> Verdict:
 
 
 def _same_values(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
-    """Compare values; those with letters by samples of them.
+    """Compare values; put sample numbers in place of letters.
 
-    Without another letter, i is the imaginary unit.
+    If i is the only letter, it is the imaginary unit.
     """
     letters = a.free_symbols | b.free_symbols
     if {letter.name for letter in letters} == {"i"}:
@@ -209,9 +209,9 @@ def _same_values(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
 
 
 def _simplify(a: Expr) -> Expr:
-    """Compute as far as that is exact; unify the letters of different texts.
+    """Compute exactly where possible, and unify the letters of different texts.
 
-    f(2) is a name as it stands.
+    An unknown function such as f(2) becomes a letter.
     """
     computed = a.doit()
     names = {symbol: Symbol(symbol.name) for symbol in computed.free_symbols}
@@ -221,7 +221,7 @@ def _simplify(a: Expr) -> Expr:
 
 
 def _sample(x: Expr, y: Expr) -> list[tuple[Expr, Expr]]:
-    """Evaluate both with all letters above 1, between 0 and 1, and below 0."""
+    """Evaluate both expressions with letters above 1, between 0 and 1, and below 0."""
     letters = sorted(x.free_symbols | y.free_symbols, key=str)
     above = {}
     between = {}
@@ -239,7 +239,7 @@ _ENDLESS = (sympy.nan, sympy.zoo, sympy.oo)
 def _same_number(
     x: Expr, y: Expr, tolerance: Tolerance = EXACT, digits: int = DIGITS_OF_SAMPLES
 ) -> Verdict:
-    """Compare two exact numbers by their difference, to `digits` digits of it."""
+    """Compare two exact numbers by `digits` digits of their difference."""
     if x.has(*_ENDLESS) or y.has(*_ENDLESS):
         return True if x == y and not x.has(sympy.nan, sympy.zoo) else None
     if tolerance != EXACT and x.is_real and y.is_real:
@@ -257,7 +257,7 @@ def _same_number(
     return False if is_different else None
 
 
-# Without its search for an expression in a text, its folding of case, its units.
+# Switches off the search for an expression in a text, and the handling of units.
 _NORMALIZATION = NormalizationConfig(
     units=False, malformed_operators=True, nits=True, boxed="none"
 )
@@ -280,14 +280,14 @@ _CORRECTIONS = [(re.compile(pattern), change) for pattern, change in _MISREADING
 
 @lru_cache(maxsize=256)
 def read_latex(text: str) -> Any:
-    """Read LaTeX by the parser of math-verify, decimals as fractions; ``None``: cannot.
+    """Parse LaTeX as math-verify does, decimals as fractions, or return ``None``.
 
-    Its readings that are wrong are put right.
+    `_CORRECTIONS` prevents misreadings of that parser.
     """
     for pattern, replacement in _CORRECTIONS:
         text = pattern.sub(replacement, text)
     text = normalize_latex(text, _NORMALIZATION)
-    # The first mode is fast, and reads most.
+    # The first mode is fast and reads most texts.
     for mode in (PredictionMode.SLL, PredictionMode.LL):
         is_real = not should_treat_as_complex(text)
         converter = _Converter(is_real=is_real, config=_CONVERSION)
@@ -296,7 +296,7 @@ def read_latex(text: str) -> Any:
             expression = converter.parse(text)
         except MemoryError:
             raise
-        except Exception:  # of many kinds, its own and those of what it calls
+        except Exception:  # the parser raises errors of many types
             continue
         if not isinstance(expression, sympy.Basic | sympy.MatrixBase):
             return None
@@ -308,7 +308,7 @@ def read_latex(text: str) -> Any:
 
 
 class _Converter(_Latex2Sympy):  # type: ignore[misc]
-    """The parser of math-verify in a prediction mode of ANTLR."""
+    """The parser of math-verify with a choice of ANTLR's prediction mode."""
 
     mode = PredictionMode.LL
 

@@ -1,8 +1,8 @@
-r"""Units of measure behind a value: which they are, and how one converts into another.
+r"""Read units of measure behind a value, and convert one unit into another.
 
-A unit is written into a normal form as ``\unit{1/100|m^1}``: its factor, a fraction,
-and the powers of the units that it is made of, in the order of the alphabet. What is
-counted, which no table lists, has no factor but its words: ``\unit{|apple|red}``.
+The normal form of a unit is ``\unit{1/100|m^1}``: its factor, a fraction, and the
+powers of its base units in alphabetical order. Counted things, which no table lists,
+have words in place of a factor: ``\unit{|apple|red}``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import Final
 
-# A unit a line: its names, its factor, what it is made of. Prefixes fit those with "~".
+# One unit per line: names, factor, base units. Names with "~" take prefixes.
 _TABLE = """
 ~m ~meter ~metre = 1 m^1
 in inch inche = 127/5000 m^1
@@ -90,7 +90,7 @@ TEMPERATURES: Final = {
     "1|celsius^1": (Fraction(1), Fraction("273.15")),
     "1|fahrenheit^1": (Fraction(5, 9), Fraction("459.67") * 5 / 9),
 }
-"""Unit -> how many kelvins a degree is, and the kelvins at 0 degrees."""
+"""Unit -> kelvins per degree, and kelvins at 0 degrees."""
 _PREFIXES = {
     "": 0,
     **dict(zip("pnumcdkMGT", (-12, -9, -6, -3, -2, -1, 3, 6, 9, 12), strict=True)),
@@ -98,17 +98,17 @@ _PREFIXES = {
 }
 
 Parts = tuple[Fraction, Counter[str]]
-"""A factor, and the power of each unit."""
+"""The factor of a unit, and the power of each base unit."""
 
 Conversion = tuple[Fraction, Fraction]
-"""By what a value is multiplied, and what is then added."""
+"""The factor of a value, and the shift to add then."""
 
 UNCHANGED: Final[Conversion] = (Fraction(1), Fraction(0))
-"""That of a unit into itself."""
+"""The conversion of a unit into itself."""
 
 
 def _read_table() -> dict[str, Parts]:
-    """Return what each name of a unit stands for, with its prefixes."""
+    """Return the parts of each unit by its name, with and without prefixes."""
     units: dict[str, Parts] = {}
     for line in _TABLE.strip().splitlines():
         names, meaning = line.split(" = ")
@@ -144,11 +144,11 @@ _DESCRIBES = frozenset(
     "total all altogether each every exactly only left more remaining away long high"
     " wide deep old of the on average a an for".split()
 )
-"""Words that are no unit, and end one: "dollars each" are dollars."""
+"""Words that end a unit: "dollars each" are dollars."""
 
 
 def _find_unit(word: str) -> Parts | None:
-    """Look a word up as it is written, in the singular, and in lower case."""
+    """Look up a unit by its word, also in the singular and in lower case."""
     for name in (word, word.lower(), _singular(word), _singular(word.lower())):
         if name in _UNITS and (len(name) > 2 or name in (word, word.removesuffix("s"))):
             return _UNITS[name]
@@ -160,11 +160,11 @@ def _singular(word: str) -> str:
 
 
 def read_unit(text: str, start: int = 0) -> tuple[str, int]:
-    r"""Write the unit that begins at `start`, and say where it ends.
+    r"""Return the unit at `start` in normal form, "" if there is none, and its end.
 
-    A known unit is its factor and its parts, anything else the words of what is
-    counted, and "" that there are none. What follows describes it: "dollars each day"
-    are dollars.
+    A known unit is written as its factor and its base units, any other as the words for
+    the counted things. Words that only describe are left out: "dollars each day" are
+    dollars.
 
     >>> read_unit("km/h"), read_unit("dollars each day"), read_unit("red apples")
     (('5/18|m^1|s^-1', 4), ('1|dollar^1', 7), ('|apple|red', 10))
@@ -197,27 +197,27 @@ def read_unit(text: str, start: int = 0) -> tuple[str, int]:
 
 
 def _is_description(part: re.Match[str]) -> bool:
-    """Whether a word is no unit, such as the "in" of "5 in all"; alone it is inches."""
+    """Return whether a word is no unit, as "in" of "5 in all" (but not of "5 in")."""
     if part["word"] == "in":
         return part.string[part.end("word") :].lstrip()[:1].isalpha()
     return part["word"].lower() in _DESCRIBES
 
 
-# A text may hold what looks like one: its factor has to be a fraction.
+# The factor has to be a fraction, as a text may contain its own \unit{...}.
 _UNIT_AT_END = re.compile(r"\\unit\{((?:[1-9]\d*(?:/[1-9]\d*)?)?(?:\|[^|{}]+)*)\}\Z")
 
 
 def split_unit(text: str) -> tuple[str, str]:
-    """Split a normal form into its value and its unit, "" where it has none."""
+    """Split a normal form into its value and its unit, which may be ""."""
     unit = _UNIT_AT_END.search(text)
     return (text[: unit.start()], unit[1]) if unit else (text, "")
 
 
 def split_letters(text: str, other: str = "") -> tuple[str, str]:
-    """Split a number from letters behind it that convert into another unit.
+    """Split a number from letters behind it that are a unit.
 
-    Without the other unit they are letters, as ``5 m`` is 5 times m, but for known
-    units of two letters or more.
+    They are a unit if they convert into `other`. Without `other`, only known units of
+    two letters or more count, as ``5 m`` may be 5 times m.
 
     >>> split_letters("5000 g", "1|kg^1"), split_letters("5 g"), split_letters("5 GB")
     (('5000', '1/1000|kg^1'), ('5 g', ''), ('5', '8000000000|bit^1'))
@@ -235,7 +235,7 @@ def split_letters(text: str, other: str = "") -> tuple[str, str]:
 def split_units(first: str, second: str) -> tuple[tuple[str, str], tuple[str, str]]:
     r"""Split two normal forms into values and units.
 
-    Bare letters are a unit where they convert into that of the other.
+    Bare letters are a unit if they convert into the unit of the other side.
 
     >>> split_units("5000 g", r"5\unit{1|kg^1}")
     (('5000', '1/1000|kg^1'), ('5', '1|kg^1'))
@@ -254,9 +254,9 @@ def split_units(first: str, second: str) -> tuple[tuple[str, str], tuple[str, st
 
 
 def conversion(unit: str, other: str) -> Conversion | None:
-    """Return how a value converts into `other`; ``None`` where they do not agree.
+    """Return the conversion of `unit` into `other`, or ``None`` if they differ in kind.
 
-    Things that are counted agree where they share a word.
+    Counted things agree if they share a word.
 
     >>> conversion("1/100|m^1", "1|m^1")
     (Fraction(1, 100), Fraction(0, 1))
@@ -293,16 +293,16 @@ _SHORT_FORMS = [
         (r"(-?\d{1,9})h ?(\d\d?)m ?(\d\d?)s", r"\1 hours \2 minutes \3 seconds"),
     )
 ]
-"""Amounts in two units or three, written without spaces, and their spelling."""
+"""Patterns of amounts such as 5'6" or 2h30m, and their spelling in words."""
 _JOINED_UNIT_GAP = re.compile(r"[\s.]*(?:,\s*)?(?:and\s+)?")
 
 
 def add_amounts(text: str, *, is_joined: bool = False) -> str:
-    r"""Write an amount in several units as one of the last; "" where it is none.
+    r"""Convert an amount in several units to its last unit, or return "".
 
-    Each unit is smaller than the one before it, and what there is of it less than one
-    of that. The last amount may have decimals, and its unit may be in normal form.
-    `is_joined` is whether "and" and commas may part them, which part a list as well.
+    Each unit must be smaller than the one before it, and each amount less than one of
+    the unit before it. The last amount may have decimals, and its unit may be in normal
+    form. `is_joined` allows "and" and commas between amounts, as in a list.
 
     >>> add_amounts("2 h 30 min"), add_amounts("2 h 90 min")
     ('150\\unit{60|s^1}', '')
