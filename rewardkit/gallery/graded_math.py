@@ -22,12 +22,12 @@ import rewardkit as rk
 
 
 def missed(correct: float, ground_truth: object) -> bool:
-    """Return whether the answer is wrong and the truth a number to measure against."""
+    """Return whether the answer is wrong and the truth is a number."""
     return correct == 0.0 and rk.verify.read_number(ground_truth) is not None
 
 
 def filled(box: str | None) -> bool:
-    """Whether there is a box with something in it."""
+    """Return whether the completion has a box that is not empty."""
     return bool(box)
 
 

@@ -69,7 +69,7 @@ reward = rk.Reward(
 
 
 def calls(messages: Any) -> int:
-    """How many calls of tools there are."""
+    """Count the calls of tools."""
     return sum(len(turn.get("tool_calls") or ()) for turn in messages)
 
 

@@ -1,6 +1,6 @@
-"""Targets: trainers whose reward functions are read, and for which ours are code.
+"""Targets: trainers whose reward functions are read, and for which files are written.
 
-A module a trainer; `README.md` in this folder says how to add one.
+Each trainer has a module; `README.md` in this folder says how to add one.
 """
 
 from rewardkit.errors import RewardError, did_you_mean
@@ -56,11 +56,11 @@ TARGETS: tuple[Target, ...] = (
     environments.ENVIRONMENTS,
     plain.PLAIN,
 )
-"""In the order in which a function that fits several alike is taken for one."""
+"""All targets. If a function fits several equally well, the first one wins."""
 
 
 def find_target(name: str) -> Target:
-    """Return the target of this name, or raise a RewardError."""
+    """Return the target called `name`, or raise a RewardError."""
     targets = {target.name: target for target in TARGETS}
     if name not in targets:
         raise RewardError(

@@ -1,4 +1,4 @@
-"""Adapters: a trainer's reward function as a function of a row."""
+"""Adapters, which make a trainer's reward function a function of a row."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from rewardkit.scoring.calls import Calls
 from rewardkit.targets.columns import CANONICAL, Row, uses
 
 Arguments = tuple[Sequence[Sequence[Any]], Mapping[str, Sequence[Any]]]
-"""Columns of what a function is called with: by position, and by keyword."""
+"""Columns of arguments of a function: by position, and by keyword."""
 
 
 OF_PROMPT = ("prompt_id", "prompt", "ground_truth")
-"""Columns that siblings share."""
+"""Columns with one value for all siblings."""
 
 
 FORMS: dict[str, Callable[[RowColumns, str], MadeColumn]] = {
     "parsed": lambda rows, name: MadeColumn(json.loads, rows[name]),
     "behind the prompt": lambda rows, name: MadeColumn(add, rows["prompt"], rows[name]),
 }
-"""How a column may be handed over otherwise: what its JSON holds, or as one text."""
+"""Other forms of a column: its JSON parsed, or its text appended to the prompt."""
 
 
 PAID_KEYS = (
@@ -48,15 +48,15 @@ PAID_KEYS = (
     "scores",
     "rewards",
 )
-"""Keys of the number that is paid, where the trainer has none of its own: the first."""
+"""Keys of the reward in a dict, by precedence, if the trainer defines none."""
 
 PLAIN_KINDS = frozenset({float, int, str, bool, NoneType})
 
 
 def plain_values(answer: Any) -> Any:
-    """Return an answer as plain values.
+    """Convert an answer to plain values.
 
-    Arrays and tensors are lists or a number, objects with fields a dict of these.
+    Arrays and tensors become lists or a number, objects with fields a dict.
     """
     if type(answer) in PLAIN_KINDS:
         return answer
@@ -80,9 +80,10 @@ def plain_values(answer: Any) -> Any:
 
 
 def _fields_of(answer: Any) -> dict[str, Any] | None:
-    """Return the fields of a result that is an object, None where it has none.
+    """Return the fields of an object as a dict, or None if it has no fields.
 
-    Of a dataclass, a NamedTuple, a model of pydantic, or what holds a reward.
+    The object is a dataclass, a NamedTuple, a pydantic model, or has one of `PAID_KEYS`
+    as an attribute.
     """
     if isinstance(answer, type | Reason):
         return None
@@ -99,7 +100,7 @@ def _fields_of(answer: Any) -> dict[str, Any] | None:
 
 
 def values_by_row(answer: Any) -> Any:
-    """Return the answer for several rows; what holds lists as a list of dicts.
+    """Convert the answer for several rows; a dict of lists becomes a list of dicts.
 
     >>> values_by_row({"name": "right", "total_reward": [1.0, 0.5]})
     [{'total_reward': 1.0}, {'total_reward': 0.5}]
@@ -121,15 +122,15 @@ def values_by_row(answer: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class Adapter(Made):
-    """Base of the callables that call a function as its trainer would.
+    """Base of callables that call a function as its trainer would.
 
-    A subclass says in `arguments` how rows are handed over and in `result` what comes
-    back, by default the answer as plain values. `needs` are the columns without which
-    it cannot be called; `method` is what is called of an object. Where it is called for
-    several rows `together` it gets a list of them: "batch", which may be one, or
-    "group", all siblings. Where `gives_row`, one argument holds all that the trainer
-    has of a row. `makers` make the positional arguments, each of a whole row. `forms`
-    names columns that are handed over otherwise, and how.
+    A subclass converts rows to arguments in `arguments`, and the answer to a result in
+    `result`, by default by `plain_values`. `needs` are the columns that the call
+    requires, `method` the name of the method of an object. `together` is "batch" for a
+    function of a list of rows, which may be one, "group" for one of all siblings. With
+    `gives_row`, one argument has all columns of a row. `makers` make the positional
+    arguments, each from a whole row. `forms` are pairs of a column and a key of
+    `FORMS`.
     """
 
     function: Any
@@ -143,13 +144,13 @@ class Adapter(Made):
 
     @property
     def factory(self) -> str:
-        """How a file writes it: with its module, as users may have the name, too."""
+        """Return the name in a written file, with the module to make it unique."""
         module = type(self).__module__.rpartition(".")[2]
         return f"rk.targets.{module}.{type(self).__name__}"
 
     @property
     def called(self) -> Any:
-        """What is called: the function, or its method; of a class that of an object."""
+        """Return the function, or the method of the object or of a made object."""
         if not self.method:
             return self.function
         owner = self.function
@@ -159,7 +160,7 @@ class Adapter(Made):
 
     @property
     def is_async(self) -> bool:
-        """Whether its answer has to be awaited."""
+        """Return whether the answer has to be awaited."""
         return is_async(self.called)
 
     @property
@@ -174,7 +175,7 @@ class Adapter(Made):
         return inspect.Signature(parameters)
 
     def __call__(self, rollout: Any, *_: Any) -> Any:
-        """Return the result for a row (for a list of rows), or an awaitable of it."""
+        """Return the result for a row (or a list of rows), or an awaitable of it."""
         if not self.together:
             rollout = [rollout]
         rows = RowColumns.of(rollout)
@@ -188,7 +189,7 @@ class Adapter(Made):
         return self.result(answer, *others)
 
     def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Calls:
-        """Return the calls for these rows, one for each or one for so many of them."""
+        """Return the calls for these rows: one per row, or one per list of a size."""
         if self.forms:
             columns = {name: FORMS[form](rows, name) for name, form in self.forms}
             rows = rows.beside(columns)
@@ -211,31 +212,31 @@ class Adapter(Made):
         )
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return for each positional and each keyword argument a value a row.
+        """Return a column of values, one per row, for each argument.
 
-        By default what the `makers` make of each rollout, by position.
+        By default the `makers` make the positional arguments from each rollout.
         """
         rollouts = rows.rows()
         return [MadeColumn(make, rollouts) for make in self.makers], {}
 
     def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
-        """Return the keyword arguments of a call for several rows that are no lists.
+        """Return keyword arguments with one value for all rows of a call.
 
-        Each is a function of the place of the first of them.
+        Each is a function of the place of the first row of the call.
         """
         return {}
 
     @property
     def shared_columns(self) -> tuple[str, ...]:
-        """Columns that have one value for all rows of a call."""
+        """Return the columns that need equal values in all rows of a call."""
         return ()
 
     def gives(self, column: str) -> bool:
-        """Whether the trainer hands over a column that no parameter is named after."""
+        """Return whether the trainer passes a column under another name."""
         return self.gives_row
 
     def reads(self, column: str) -> bool:
-        """Whether the function's own code reads this column, as far as it shows."""
+        """Return whether the function's own code may read this column."""
         names = []
         for name in parameters(self.called):
             if CANONICAL.get(name, name) == column:
@@ -243,7 +244,7 @@ class Adapter(Made):
         return not names or any(uses(self.called, name) for name in names)
 
     def columns(self, row: Row) -> dict[str, Any]:
-        """Return what a data set must call by the function's own names."""
+        """Return columns that the data set needs under the function's own names."""
         return {}
 
 
@@ -254,7 +255,7 @@ async def _await_result(
 
 
 def cut(column: Sequence[Any], sizes: Sequence[int]) -> Sequence[list[Any]]:
-    """Cut a column into new lists of so many values each."""
+    """Cut a column into new lists of the given sizes."""
     values = column
     if not isinstance(column, list | MadeColumn):
         values = list(column)
@@ -267,7 +268,7 @@ def cut(column: Sequence[Any], sizes: Sequence[int]) -> Sequence[list[Any]]:
 
 
 class LacksColumn(KeyError):
-    """A function read what a column holds that these rollouts do not have."""
+    """A function's read of a value in a column that the rollouts lack."""
 
     def __init__(self, name: str, column: str) -> None:
         super().__init__(name, column)
@@ -279,11 +280,11 @@ class LacksColumn(KeyError):
 
 @dataclass(frozen=True, repr=False)
 class Key(Made):
-    """The number under one key of what a trainer's function returned.
+    """The number under one key of the result of a trainer's function.
 
-    A bare number stands for the key that is `main`. With `judged`, a key as our own
-    files have it, there is no number (``None``) where that is 0. `none` says what comes
-    of a ``None`` there, which is an error then.
+    With `main`, a bare number is the number under this key. `judged` is the key that
+    our own files write: if its value is 0, the number is ``None``. A text in `none`
+    makes a ``None`` under the key an error, and says what it does in the trainer.
 
     >>> Key("score", judged="judged")({"score": 0.0, "judged": 0.0}) is None
     True
@@ -297,11 +298,11 @@ class Key(Made):
 
     @property
     def factory(self) -> str:
-        """How a file writes it."""
+        """Return the name in a written file."""
         return "rk.targets.adapter.Key"
 
     def of_column(self, results: Sequence[Any]) -> list[Any] | None:
-        """Return the numbers of usual results, None where one has to be looked at."""
+        """Return the numbers of a column of usual results, None if one is unusual."""
         types = set(map(type, results))
         if types == {float} and self.main:
             return list(results)
@@ -317,8 +318,8 @@ class Key(Made):
         """Return the number under the key.
 
         Raises:
-            LacksKey: The result has no such key, or is no dict.
-            TypeError: It is ``None``, which `none` says is an error.
+            LacksKey: The result has no such key, or is not a dict.
+            TypeError: The number is ``None`` and `none` is set.
         """
         score, lacking = result, ""
         if isinstance(result, Mapping):

@@ -25,16 +25,16 @@ from rewardkit.targets.openrlhf import prompt_text
 from rewardkit.targets.target import Target, TrainerReading
 
 TOKEN_PARAMETERS = ("prompt_ids", "completion_ids")
-"""Parameters behind those of the two texts, whatever these are called."""
+"""Names of the parameters after the two texts, whose names are free."""
 
 
 class Function(Adapter):
-    """A function of one prompt and completion, as texts and as tokens."""
+    """A function of one prompt and completion, each as text and as tokens."""
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return texts and tokens by position, columns by keyword.
 
-        Tokens that the log lacks are None: the function does not read them.
+        Tokens that the log lacks are None, as the function does not read them.
         """
         prompts = MadeColumn(prompt_text, rows.column("prompt"))
         positional = [prompts, rows.column("completion")]
@@ -49,14 +49,14 @@ def _own_parameters(function: Any) -> list[str]:
 
 
 def is_areal(function: Any) -> bool:
-    """Whether its third and fourth parameter are tokens, called as AReaL does."""
+    """Return whether the third and fourth parameter have AReaL's names of tokens."""
     return tuple(_own_parameters(function)[2:]) == TOKEN_PARAMETERS
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a function with such parameters.
+    """Propose a reading of a function that `is_areal` accepts.
 
-    Of the tokens it needs those that its code reads.
+    It needs only the tokens that its code reads.
     """
     if isinstance(value, type) or not callable(value) or not is_areal(value):
         return []

@@ -40,7 +40,7 @@ OF_COMPLETIONS = ("completion", "rollout_id")
 
 
 def _group_arguments(rows: Sequence[Row]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the completions of a prompt as messages, and the prompt's columns."""
+    """Return the completions of a prompt as messages, and the columns of the prompt."""
     turns = [answer_turns(row.get("completion")) for row in rows]
     item = dict(rows[0])
     for name in OF_COMPLETIONS:
@@ -57,9 +57,9 @@ def _no_value(place: int) -> None:
 
 
 class Function(Adapter):
-    """An object whose `compute` gets the completions of a prompt, and columns.
+    """An object whose `compute` takes the completions of a prompt, and columns.
 
-    That is what its class defines: the wrapper around it makes 0 of an error.
+    `compute` is called directly, as Atropos' wrapper around it turns errors into 0.
     """
 
     together = "batch"
@@ -72,15 +72,15 @@ class Function(Adapter):
 
     @property
     def shared_columns(self) -> tuple[str, ...]:
-        """A call is for one prompt."""
+        """Return the columns of a prompt, as each call is for one prompt."""
         return OF_PROMPT
 
     def gives(self, column: str) -> bool:
-        """Whether it takes the prompt's columns as `item`."""
+        """Return whether the function takes the columns of the prompt as `item`."""
         return asks_for(self.called, "item")
 
     def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
-        """Return the prompt's columns by name, and all of them as `item`."""
+        """Return the columns of the prompt by name, and all of them as `item`."""
         item = rows.without(OF_COMPLETIONS)
         columns: dict[str, Callable[[int], Any]] = {}
         for name in item:
@@ -96,14 +96,14 @@ class Function(Adapter):
 
 
 def is_atropos(value: Any) -> bool:
-    """Whether it is a reward function of Atropos, whose call makes 0 of an error."""
+    """Return whether a value is an Atropos reward, whose call turns errors into 0."""
     kind = value if isinstance(value, type) else type(value)
     bases = [base.__name__ for base in kind.__mro__]
     return "RewardFunction" in bases and hasattr(kind, "compute")
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of what has a `compute` of completions; its weight counts."""
+    """Propose a reading of an object with a `compute` of completions and a weight."""
     if "completions" not in parameters(getattr(value, "compute", None)):
         return []
     if isinstance(value, type):
@@ -124,7 +124,7 @@ class Compute(RewardHolder):
     """The reward of the completions of one prompt, as numbers."""
 
     def __call__(self, /, completions: Sequence[Any], **columns: Any) -> list[float]:
-        """Return the rewards; `item` is the data set's row."""
+        """Return the rewards; `item` is the row of the data set."""
         item = columns.pop("item", None)
         if isinstance(item, Mapping):
             columns = {**item, **columns}
@@ -137,7 +137,7 @@ functions = Compute
 
 
 def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
-    """Call an object of the file's class, made by its registry, for each prompt."""
+    """Call an object of the file's class, made by the registry, for each prompt."""
     version = require_installed("atroposlib", "atroposlib")
     from atroposlib.envs.reward_fns import registry
 

@@ -1,4 +1,4 @@
-"""benchmax's environments, whose hooks give rewards: three APIs read, two code.
+"""benchmax's environments, whose hooks return rewards: three APIs read, two written.
 
 Sources: `BaseEnv` of benchmax 0.2.5 (Python 3.12) and of its 0.1 development versions;
 the documentation of 0.1.2.dev36. Weights are in the training configuration there, not
@@ -50,13 +50,13 @@ HOOK_VERSIONS = {
     "messages": "0.1.2.dev36",
     "rollout": "0.2",
 }
-"""What a hook takes -> the versions in which it does."""
+"""Form of a hook, by its argument -> the versions with this form."""
 HOOK_POSITIONS = {
     "completion": ("rollout_id", "completion", "ground_truth"),
     "messages": ("rollout_id", "messages", "task"),
     "rollout": ("rollout",),
 }
-"""What a hook gets by position, by what it takes."""
+"""Form of a hook -> its positional arguments."""
 GROUP_HOOKS = ("compute_group_reward", "compute_group_rewards")
 HOOK_ARGUMENTS = {
     "rollout_id": "rollout_id",
@@ -68,15 +68,15 @@ HOOK_ARGUMENTS = {
     "example_args": "the row",
     "termination_reason": "the row",
 }
-"""Argument of a hook -> the column that it is made of."""
+"""Argument of a hook -> the columns that it is made of."""
 GROUP_ARGUMENT_OF = {"messages_list": "messages", "example_args_list": "example_args"}
-"""Argument of a group's hook -> what it is a list of."""
+"""Argument of a hook for a group -> the argument for one completion in that list."""
 for hook_argument in HOOK_ARGUMENTS:
     GROUP_ARGUMENT_OF[f"{hook_argument}s"] = hook_argument
 
 
 def parts(value: Any) -> list[RewardPart]:
-    """Return the hooks that a class, or its object, defines beside benchmax's base."""
+    """Return the hooks that a class, or its object, overrides."""
     if _is_bare_hook(value):
         return [RewardPart(value, value.__name__)]
     kind = value if isinstance(value, type) else type(value)
@@ -91,7 +91,7 @@ def parts(value: Any) -> list[RewardPart]:
 
 
 def _is_bare_hook(value: Any) -> bool:
-    """Whether it is a method outside its class, as guides print it."""
+    """Return whether a value is a method outside of a class, as guides print it."""
     if not isinstance(value, FunctionType):
         return False
     is_hook = value.__name__ in ("compute_reward", *GROUP_HOOKS)
@@ -99,11 +99,11 @@ def _is_bare_hook(value: Any) -> bool:
 
 
 class Environment:
-    """Stands for the object of a method that is given without its class."""
+    """A stand-in for the object of a method without a class."""
 
 
 def form_of(method: Callable[..., Any]) -> str:
-    """Return what a hook takes of a completion: "completion", "messages", "rollout"."""
+    """Return the form of a hook: "completion", "messages" or "rollout"."""
     names = parameters(method).keys()
     if names & {"completion", "completions"}:
         return "completion"
@@ -120,14 +120,14 @@ class One(Adapter):
 
     @property
     def called(self) -> Any:
-        """The method of the environment, of an object where it is a class."""
+        """Return the method of the environment, or of an object of its class."""
         if _is_bare_hook(self.function):
             return MethodType(self.function, Environment())
         return super().called
 
     @property
     def takes(self) -> dict[str, str]:
-        """What the hook's parameters get: by name, else by the documented position."""
+        """Return parameter -> argument, by name, else by the documented position."""
         positions = HOOK_POSITIONS[form_of(self.called)]
         arguments = dict(zip(required_parameters(self.called), positions, strict=False))
         for name in parameters(self.called):
@@ -138,18 +138,18 @@ class One(Adapter):
         return arguments
 
     def gives(self, column: str) -> bool:
-        """Whether it takes the example, or a rollout that holds it."""
+        """Return whether the hook takes the example, alone or in a rollout."""
         return not {"task", "example_args", "rollout"}.isdisjoint(self.takes.values())
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return what the hook takes of a completion, or lists of it for a group."""
+        """Return the arguments for each completion, to be listed for a group."""
         arguments = {}
         for name, argument in self.takes.items():
             arguments[name] = self.values_of(rows, argument)
         return (), fill(self.called, {} if self.together else rows, arguments)
 
     def values_of(self, rows: RowColumns, argument: str) -> Sequence[Any]:
-        """Return what benchmax hands over of each completion under this name."""
+        """Return the values that benchmax passes as this argument."""
         if argument == "completion" and self.conversational:
             return MadeColumn(lambda turns: turns[-1:], transcripts(rows))
         if argument in ("completion", "ground_truth"):
@@ -175,13 +175,13 @@ class Group(One):
     together = "group"
 
     def bind_columns(self, rows: RowColumns, sizes: Sequence[int]) -> Calls:
-        """Return the calls, and for their results the rollouts of each."""
+        """Return the calls, with the rollout ids of each for its result."""
         bound = super().bind_columns(rows, sizes)
         ids = cut(self.values_of(rows, "rollout_id"), sizes)
         return replace(bound, result_arguments=[ids])
 
     def result(self, answer: Any, rollout_ids: Sequence[str] = ()) -> Any:
-        """Return a dict for each row, in their order. ValueError: one has none."""
+        """Return a dict per row, in order. ValueError: a row has none."""
         if answer is None:
             return [None] * len(rollout_ids)
         if not isinstance(answer, Mapping):
@@ -200,7 +200,7 @@ class Group(One):
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the readings of a hook: of a completion as text, or as messages."""
+    """Propose readings of a hook, with completions as texts or as messages."""
     if not isinstance(value, RewardPart):
         return []
     kind = Group if value.name in GROUP_HOOKS else One
@@ -230,14 +230,17 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 
 @dataclass(frozen=True, repr=False)
 class Rewards(RewardHolder):
-    """The rewards of completions, a dict each, or the scores of components."""
+    """The reward as a function that returns a dict per completion.
+
+    With `separate` the dict has the scores of the components.
+    """
 
     separate: bool = field(default=False, kw_only=True)
 
     def of_messages(
         self, messages: Sequence[Sequence[Any]], tasks: Sequence[Any]
     ) -> list[dict[str, float]]:
-        """Score transcripts and the data set's rows, as the documented API does."""
+        """Score transcripts with rows of the data set, by the documented API."""
         rows = []
         for turns, task in zip(messages, tasks, strict=True):
             row = from_messages(turns)
@@ -249,7 +252,7 @@ class Rewards(RewardHolder):
         return scores if self.separate else [{"reward": reward} for reward in rewards]
 
     def of_rollouts(self, rollouts: Sequence[Any]) -> dict[str, dict[str, float]]:
-        """Score 0.2's rollouts, by their ids."""
+        """Score rollouts of benchmax 0.2: rollout id -> scores."""
         ids, messages, tasks = [], [], []
         for rollout in rollouts:
             ids.append(rollout.rollout_id)
@@ -260,22 +263,21 @@ class Rewards(RewardHolder):
 
 functions = Rewards
 
-# --- benchmax's side: a row as it has it, and its own scoring of rows that were sampled
-# before
+# --- benchmax's side: a row in its form, and its own scoring of logged rows
 
 
 def task_of(row: Row) -> dict[str, Any]:
-    """Return the example of one completion, see `tasks_of`."""
+    """Return the example of a row, see `tasks_of`."""
     return tasks_of(RowColumns.of([row]))[0]
 
 
 def tasks_of(rows: RowColumns) -> Sequence[dict[str, Any]]:
-    """Return the example of each completion: the row without what was generated."""
+    """Return the example of each row: its columns that were not generated."""
     return rows.without(GENERATED).rows(AliasedRow)
 
 
 def rollout_fields(row: Row, place: int = 0) -> dict[str, Any]:
-    """Return the fields of a rollout; one without an id is known by its place."""
+    """Return the fields of a rollout; the place stands for a missing id."""
     return {
         "rollout_id": str(row.get("rollout_id", f"sample-{place}")),
         "messages": transcript(row),
@@ -288,7 +290,7 @@ def rollout_fields(row: Row, place: int = 0) -> dict[str, Any]:
 
 
 def rollout_of(fields: Mapping[str, Any]) -> Any:
-    """Return 0.2's BaseRollout, or a stand-in where benchmax is not loaded."""
+    """Return a BaseRollout of 0.2, or a stand-in if benchmax is not loaded."""
     module = sys.modules.get("benchmax.envs.base")
     return getattr(module, "BaseRollout", SimpleNamespace)(**fields)
 
@@ -310,7 +312,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
 
 
 async def rewards_of(mixin: type, rows: Sequence[Row]) -> list[Mapping[str, float]]:
-    """Return benchmax's rewards of groups whose rollouts are those of the log."""
+    """Return benchmax's rewards of groups, with the rollouts of the log."""
     from benchmax.auth import StaticBearerAuth
     from benchmax.envs import BaseEnv, Example, RolloutRequest
 

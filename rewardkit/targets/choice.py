@@ -1,4 +1,4 @@
-"""The one of the readings that targets propose, as which a value is read."""
+"""Choose one of the readings that targets propose for a value."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from rewardkit.targets.target import Target, TrainerReading
 from rewardkit.targets.trial import Allowance, ReadingTrial, try_reading
 
 TRIAL_SECONDS = 10.0
-"""Limit of one call, where the caller names none. Our choice."""
+"""Default limit of a call, in seconds. Our choice."""
 
 AGREES, DIFFERS = 0.95, 0.9
-"""Share of the log's scores from which a reading gives them, and up to which another
-one is looked for. Our choice."""
+"""Shares of the log's scores that a reading reproduces: from the first on it counts as
+the logged one, up to the second another reading is sought. Our choice."""
 
 MOST_LATE_TRIALS = 2
-"""Trying one function may take as long as this many calls that are too slow.
+"""Late calls, at most, in the time for all trials of a function.
 
-Our choice: one may be chance.
+Our choice: one late call may be chance.
 """
 
 
 @dataclass(frozen=True)
 class Chooser:
-    """Chooses a reading of a value: one of these targets, in this way ("" for any).
+    """The options for choosing a reading.
 
-    It is tried on these rows, without any on a made-up sample; each call has a `limit`.
+    The reading is one of `targets` and of the way `way` ("" for any). It is tried on
+    `rows`, or on a made-up sample if there are none; `limit` is for each call.
     """
 
     targets: Sequence[Target]
@@ -50,7 +51,7 @@ class Chooser:
 def chooser(
     as_: str | None, rows: Sequence[Row], timeout: float | None
 ) -> Iterator[Chooser]:
-    """Yield a chooser for "target:way"; what trial calls print is nobody's result."""
+    """Yield a chooser for "target:way", and drop the prints of trial calls."""
     target_name, _, way = (as_ or "").partition(":")
     targets: Sequence[Target] = [find_target(target_name)] if target_name else TARGETS
     seconds = TRIAL_SECONDS if timeout is None else timeout
@@ -62,9 +63,8 @@ def chooser(
 def choose_reading(value: Any, name: str, how: Chooser) -> ReadingTrial:
     """Choose the only reading, or the one that works, or that tells completions apart.
 
-    Of several ways of one trainer in which no completion differs from another the first
-    is taken: the one that fits the rollouts. RewardError: none is proposed, or several
-    are as likely.
+    If no way of a trainer tells completions apart, the first one wins: it fits the form
+    of the rollouts. RewardError: no reading is proposed, or several are as likely.
     """
     rows, limit = how.rows, how.limit
     allowance = Allowance(MOST_LATE_TRIALS * limit.seconds)
@@ -84,7 +84,7 @@ def choose_reading(value: Any, name: str, how: Chooser) -> ReadingTrial:
     trials = _distinct([trial for trial in trials if trial.tells_apart] or trials)
     is_undecided = len(trials) > 1 and trials[0].tells_apart
     if is_undecided:
-        # one that understood its arguments pays another text otherwise
+        # a function that reads its arguments rewards another text differently
         other_rows = [{**row, "completion": "?"} for row in sample]
         sensitive = []
         for trial in trials:
@@ -108,9 +108,10 @@ def _try_proposals(
     how: Chooser,
     allowance: Allowance,
 ) -> list[ReadingTrial]:
-    """Try the proposals that are sure, else all; others where these fail on all rows.
+    """Try the sure proposals, or the others if there are none or they fail on all rows.
 
-    Names may be used as no trainer does, which only rows of a log can show.
+    A sure one may fail if a function uses a trainer's names in its own way, which only
+    rows of a log can show.
     """
 
     def trials_of(are_sure: bool) -> list[ReadingTrial]:
@@ -131,7 +132,7 @@ def _try_proposals(
 
 
 def _is_logged(trial: ReadingTrial, other: ReadingTrial, rows: Sequence[Row]) -> bool:
-    """Return whether a trial gives the scores of the log, and another does not."""
+    """Return whether a trial reproduces the scores of the log, and another does not."""
     share, other_share = trial.agreement(rows), other.agreement(rows)
     if share is None or other_share is None:
         return False
@@ -141,7 +142,7 @@ def _is_logged(trial: ReadingTrial, other: ReadingTrial, rows: Sequence[Row]) ->
 def _as_logged(
     trial: ReadingTrial, rows: Sequence[Row], limit: TimeLimit, allowance: Allowance
 ) -> ReadingTrial:
-    """Hand over arguments in another form, where only that works or gives the log."""
+    """Pass arguments in another form if only that works or reproduces the log."""
     share, failures = trial.agreement(rows), len(trial.failures)
     if 2 * failures <= len(rows) and (share is None or share > DIFFERS):
         return trial
@@ -160,7 +161,7 @@ def _as_logged(
 def _other_forms(
     adapter: Adapter, rows: Sequence[Row]
 ) -> Iterator[tuple[Adapter, dict[str, str]]]:
-    """Yield adapters with arguments in another form, and what these are, by column."""
+    """Yield adapters with arguments in another form, with a phrase for each column."""
     names = []
     for name in adapter.needs:
         is_text = name == "completion"
@@ -178,13 +179,13 @@ def _other_forms(
 
 
 def _is_json(value: Any) -> bool:
-    """Return whether a value is the text of an object or list."""
+    """Return whether a value is the JSON text of an object or list."""
     is_container = isinstance(value, str) and value.startswith(("{", "["))
     return is_container and read_strict_json(value) is not NO_JSON
 
 
 def _distinct(trials: Sequence[ReadingTrial]) -> list[ReadingTrial]:
-    """Leave out trials that tell completions apart just as an earlier one does."""
+    """Leave out trials that give the same rewards as an earlier one."""
     distinct: list[ReadingTrial] = []
     for trial in trials:
         is_again = any(trial.rewards == other.rewards for other in distinct)
@@ -194,7 +195,7 @@ def _distinct(trials: Sequence[ReadingTrial]) -> list[ReadingTrial]:
 
 
 def _name_others(trials: Sequence[ReadingTrial]) -> ReadingTrial:
-    """Return the first trial; its reason names others that give other values."""
+    """Return the first trial, with a reason that names trials with other values."""
     first, *others = trials
     names = []
     for trial in others:
@@ -210,7 +211,7 @@ def _name_others(trials: Sequence[ReadingTrial]) -> ReadingTrial:
 
 
 def _describe_candidate(trial: ReadingTrial) -> str:
-    """Describe a trial among several, and why it did not work if so."""
+    """Describe a trial among several, with its failure if it did not work."""
     failure = ""
     if trial.failures and not trial.works:
         failure = f"; on a sample: {trial.failures[0]}"
@@ -220,7 +221,7 @@ def _describe_candidate(trial: ReadingTrial) -> str:
 def _propose(
     value: Any, name: str, how: Chooser
 ) -> list[tuple[Target, TrainerReading]]:
-    """Return the different ways in which the targets would call a value.
+    """Return the different readings that the targets propose for a value.
 
     RewardError: there is none.
     """

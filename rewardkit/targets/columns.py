@@ -1,4 +1,4 @@
-"""A row as functions ask for it: a column by a parameter's name, or chat messages."""
+"""Columns for the parameters of functions, and the parameters that code reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 T = TypeVar("T")
 
 CANONICAL: dict[str, str] = {}
-"""A parameter's name -> the canonical column that it asks for."""
+"""Name of a parameter -> the canonical column that it asks for."""
 for canonical_name, aliases in ALIASES.items():
     CANONICAL |= dict.fromkeys(aliases, canonical_name)
 CANONICAL |= dict.fromkeys(
@@ -30,17 +30,17 @@ CANONICAL |= dict.fromkeys(
 CANONICAL["prediction"] = "completion"
 
 GENERATED = {*ALIASES["completion"], *ALIASES["messages"], *ALIASES["rollout_id"]}
-"""Columns of what was generated; the others are of the data set."""
+"""Columns of generated values; the others are those of the data set."""
 OF_DATA = ("prompt", "completion", "ground_truth", "data_source")
-"""Canonical columns of training sets; no trainer hands over the others, a log's."""
+"""Canonical columns of training sets; no trainer passes the others, which logs have."""
 
 ENV_INFO = "extra_env_info"
-"""Where NeMo-RL's data sets have the truth: under a key, or as the whole object."""
+"""Column of NeMo-RL's data sets with the truth: under a key, or as a whole."""
 OBJECT_COLUMNS = ("extra_info", ENV_INFO)
-"""Columns whose objects hold further ones, of verl and of NeMo-RL."""
+"""Columns of objects whose keys are further columns, in verl and in NeMo-RL."""
 
 FAMILIAR = ("answer", "solution", "question", "problem")
-"""What functions look for in their ``**kwargs``."""
+"""Names that functions look for in their ``**kwargs``."""
 
 RIGHT = """<think>6 * 7 = 42</think>
 <answer>42</answer>
@@ -58,13 +58,13 @@ SAMPLE: tuple[Row, ...] = tuple(
     }
     for completion in (RIGHT, WRONG)
 )
-"""Where no rollouts are given: a right and a wrong completion, in usual forms."""
+"""A right and a wrong completion in usual forms, for trials without rollouts."""
 
 # --- parameters
 
 
 def named_parameters(function: Any) -> dict[str, inspect.Parameter]:
-    """Return the parameters but for ``*args`` and ``**kwargs``."""
+    """Return the parameters without ``*args`` and ``**kwargs``."""
     named = {}
     for name, parameter in parameters(function).items():
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -82,7 +82,7 @@ def required_parameters(function: Any) -> list[str]:
 
 
 def called_parameters(value: Any) -> list[str]:
-    """Return the required parameters of a function, or of a call of a class's objects.
+    """Return the required parameters of a function, or of ``__call__`` of a class.
 
     >>> class Right:
     ...     def __call__(self, completions, answers, strict=True): ...
@@ -95,7 +95,7 @@ def called_parameters(value: Any) -> list[str]:
 
 
 def keywords_name(function: Any) -> str | None:
-    """Return the name of its ``**kwargs``, None where it has none."""
+    """Return the name of a function's ``**kwargs``, or None."""
     for name, parameter in parameters(function).items():
         if parameter.kind is parameter.VAR_KEYWORD:
             return name
@@ -103,12 +103,12 @@ def keywords_name(function: Any) -> str | None:
 
 
 def takes_anything(function: Any) -> bool:
-    """Whether it takes all keywords and names none, as a decorated function may."""
+    """Return whether a function has only ``**kwargs``, as a decorated one may."""
     return keywords_name(function) is not None and not named_parameters(function)
 
 
 def is_called_with_anything(kind: type) -> bool:
-    """Whether objects of a class are called with all keywords, and name none.
+    """Return whether ``__call__`` of a class has only ``**kwargs``.
 
     >>> class Right:
     ...     def __call__(self, **kwargs): ...
@@ -120,7 +120,7 @@ def is_called_with_anything(kind: type) -> bool:
 
 
 def uses(function: Any, parameter: str) -> bool:
-    """Whether the function's code reads the parameter; true where nobody can tell.
+    """Return whether the code of a function may read a parameter; True if unknown.
 
     >>> uses(lambda completion, ground_truth: len(completion), "ground_truth")
     False
@@ -133,7 +133,7 @@ def uses(function: Any, parameter: str) -> bool:
 
 
 def reads_keywords(function: Any) -> bool:
-    """Whether it has ``**kwargs`` and may read them: its own code does, or none shows.
+    """Return whether a function has ``**kwargs`` and may read them; True if unknown.
 
     >>> reads_keywords(lambda completion, **kwargs: len(completion))
     False
@@ -151,12 +151,12 @@ def reads_keywords(function: Any) -> bool:
 
 
 SEES_VARIABLES = {"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"}
-"""Functions by which code sees its own variables."""
+"""Functions by which code can see its own variables."""
 
 
 @lru_cache
 def _reads(code: CodeType, parameter: str) -> bool:
-    """Whether code reads a parameter; true where it has none of this name."""
+    """Return whether code reads a parameter; True if it has none of this name."""
     if parameter not in code.co_varnames:
         return True
     for instruction in dis.get_instructions(code):
@@ -172,11 +172,11 @@ def _reads(code: CodeType, parameter: str) -> bool:
 
 
 def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:
-    """Return the column that a parameter without a default takes.
+    """Return the column for a parameter without a default.
 
-    That is the canonical column that it is a name for. A column of the log's own under
-    the same name comes first, where it holds something else; a score of the log of that
-    name comes last.
+    By default this is the canonical column of its name. A column of the log with the
+    name of the parameter and other values takes precedence; a score of the log with
+    this name is used if there is no other column.
     """
     canonical = CANONICAL.get(parameter, parameter)
     for column in OF_DATA:
@@ -195,7 +195,7 @@ def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:
 
 
 def _is_renamed(name: str, column: str, rows: Sequence[Row]) -> bool:
-    """Return whether a column is a canonical one under its name in the log."""
+    """Return whether column `name` of the log is the canonical column `column`."""
     for row in rows:
         value = row.get(name)
         if value is None or value is not row.get(column):
@@ -204,12 +204,13 @@ def _is_renamed(name: str, column: str, rows: Sequence[Row]) -> bool:
 
 
 def source_of(parameter: inspect.Parameter, row: Collection[str]) -> str | None:
-    """Return the column of a row that fills a parameter, None for its default.
+    """Return the column of a row that fills a parameter, or None for its default.
 
-    One without a default takes the column of its name, else the canonical one that it
-    is a name for, else the log's score of its name. One with a default is filled by the
-    column of its name, if that is no column of the log alone; by a canonical one only
-    where the default says that there may be none: ``answer=""``, not ``target=100``.
+    A parameter without a default takes the column of its name, else the canonical
+    column of its name, else the log's score of its name. A parameter with a default
+    takes the column of its name, unless only logs have that column. It takes the
+    canonical column only if the default stands for a missing value: ``answer=""``, not
+    ``target=100``.
     """
     name, canonical = parameter.name, CANONICAL.get(parameter.name)
     is_canonical = canonical in row
@@ -225,9 +226,9 @@ def source_of(parameter: inspect.Parameter, row: Collection[str]) -> str | None:
 
 
 class AliasedRow(dict[str, Any]):
-    """A row whose columns can also be read under their other names.
+    """A row whose columns can also be read by their aliases.
 
-    So can what its objects of further columns hold. Only its own names are listed.
+    The keys of its `OBJECT_COLUMNS` can be read, too. Only its own names are listed.
 
     >>> AliasedRow(ground_truth="4")["answer"]
     '4'
@@ -249,7 +250,7 @@ class AliasedRow(dict[str, Any]):
         return self.get(name, self) is not self
 
     def get(self, name: Any, default: Any = None) -> Any:
-        """Return the value of a name, or the default."""
+        """Return the value of a column or alias, or the default."""
         try:
             return self[name]
         except KeyError:
@@ -257,7 +258,7 @@ class AliasedRow(dict[str, Any]):
 
 
 class ObjectRow(AliasedRow):
-    """A row, or an object in one, whose fields are attributes as well as keys."""
+    """A row, or an object in a row, whose fields are attributes as well as keys."""
 
     def __missing__(self, name: str) -> Any:
         return _as_object(super().__missing__(name))
@@ -273,14 +274,14 @@ class ObjectRow(AliasedRow):
 
 
 def _as_object(value: Any) -> Any:
-    """Return a value whose dicts are such objects."""
+    """Convert dicts in a value to `ObjectRow`."""
     if type(value) is dict:
         return ObjectRow(value)
     return list(map(_as_object, value)) if type(value) is list else value
 
 
 def takes(function: Any, name: str) -> bool:
-    """Whether a function gets what a trainer calls so, in its ``**kwargs`` or not."""
+    """Return whether a function takes an argument, by name or in its ``**kwargs``."""
     return name in named_parameters(function) or reads_keywords(function)
 
 
@@ -289,8 +290,8 @@ def fill(
 ) -> dict[str, T]:
     """Return keyword arguments for a function that asks for columns by name.
 
-    `row` is one row, or all as columns; `trainer_arguments` are what the trainer hands
-    over itself.
+    `row` is one row, or a table of columns. `trainer_arguments` are the arguments that
+    the trainer passes itself.
     """
     arguments = {}
     for name in trainer_arguments:
@@ -302,10 +303,10 @@ def fill(
 def filled_columns(
     function: Any, row: Mapping[str, T], others: Collection[str]
 ) -> dict[str, T]:
-    """Return the columns that fill a function's parameters but for the `others`.
+    """Return the columns that fill a function's parameters, without the `others`.
 
-    Each takes the column that `source_of` says; ``**kwargs`` gets all columns, and the
-    prompt and the truth also under the names that functions look for.
+    Each parameter takes the column of `source_of`. ``**kwargs`` gets all columns, and
+    the prompt and the truth also under the names in `FAMILIAR`.
     """
     named = named_parameters(function)
     sources: dict[str, str | None] = {}
@@ -327,9 +328,9 @@ def required_columns(
 ) -> tuple[str, ...]:
     """Return the columns that fill the parameters without a default.
 
-    `trainer_arguments` are left out. A ground truth is counted also where there is a
-    default, or the function takes it out of its ``**kwargs``: without it, it judges
-    nothing.
+    `trainer_arguments` are left out. The ground truth also counts if its parameter has
+    a default or if the function reads it from ``**kwargs``, as the function cannot
+    judge without it.
     """
     columns: dict[str, None] = {}  # in order, each once
     for name in [*required_parameters(function), *_truths_taken(function, rows)]:
@@ -339,9 +340,9 @@ def required_columns(
 
 
 def _truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
-    """Return names of the truth that a function takes out of ``kwargs["answer"]``.
+    """Return names of the truth that a function reads as ``kwargs["answer"]``.
 
-    Or, where these rows have it, by ``kwargs.get("answer")`` or ``answer=None``.
+    If the rows have such a column, also by ``kwargs.get("answer")`` or ``answer=None``.
     """
     keys = []
     for name, parameter in named_parameters(function).items():
@@ -358,7 +359,7 @@ def _truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
 
 
 def asks_for(function: Any, name: str) -> bool:
-    """Whether it names a parameter, or reads one of this name in its ``**kwargs``.
+    """Return whether a function has a parameter or reads a key of its ``**kwargs``.
 
     >>> asks_for(lambda completions, item: 0.0, "item")
     True
@@ -369,16 +370,16 @@ def asks_for(function: Any, name: str) -> bool:
 
 
 def _keywords_read(function: Any) -> Iterator[tuple[Any, bool]]:
-    """Yield keys that it reads in ``**kwargs``, and whether it fails without them."""
+    """Yield each key of ``**kwargs`` in a function's code, and if it is required."""
     kwargs = keywords_name(function)
     if kwargs is not None:
         yield from keys_read(function, kwargs)
 
 
 def keys_read(function: Any, name: str) -> Iterator[tuple[Any, bool]]:
-    """Yield keys that it reads in its dict `name`, and whether it fails without them.
+    """Yield each key of the dict `name` in a function's code, and if it is required.
 
-    None where its code does not show.
+    Yields nothing without its source.
     """
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(without_partial(function))))
@@ -413,7 +414,7 @@ def keys_read(function: Any, name: str) -> Iterator[tuple[Any, bool]]:
 def columns_asked(
     function: Any, trainer_arguments: Collection[str], rows: Sequence[Row]
 ) -> dict[str, str]:
-    """Return for each parameter that a column of these rows fills, which column.
+    """Return parameter -> column, for the parameters that columns of `rows` fill.
 
     `trainer_arguments` are left out.
     """

@@ -1,8 +1,8 @@
 """EasyR1's rewards: compute_score(reward_inputs) -> [{"overall": ..., ...}], or of one.
 
 Source: `AutoRewardManager` in verl/workers/reward/function.py of EasyR1 (2026-07),
-which pays ``overall`` and logs the other keys. REWARD_TYPE in the file says whether it
-takes a list ("batch", the default) or one dict.
+which takes ``overall`` as the reward and logs the other keys. REWARD_TYPE in the file
+says whether the function takes a list ("batch", the default) or one dict.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NO_LENGTH = object()
 
 
 class Function(Adapter):
-    """A function of a dict with response, its length in tokens and truth."""
+    """A function of a dict with the response, its length in tokens and the truth."""
 
     gives_row = True
 
@@ -42,7 +42,7 @@ class Function(Adapter):
         """Return the function's dict, in plain values.
 
         Raises:
-            ValueError: it is no dict, or has no "overall", which EasyR1 pays.
+            ValueError: `answer` is no dict, or lacks "overall", the reward in EasyR1.
         """
         scores = plain_values(answer)
         if type(scores) is not dict or "overall" not in scores:
@@ -54,13 +54,13 @@ class Function(Adapter):
 
 
 class Functions(Function):
-    """A function of a list of such dicts: here of a group."""
+    """A function of a list of the dicts of `Function`, here those of a group."""
 
     together = "batch"
 
     @staticmethod
     def result(answer: Any) -> Any:
-        """Return the dicts. ValueError: it is no list of them."""
+        """Return the dicts. ValueError: `answer` is no list of such dicts."""
         if not isinstance(answer, list):
             raise ValueError(
                 f"returned {answer!r}; EasyR1 expects a list of dicts with 'overall'"
@@ -69,7 +69,7 @@ class Functions(Function):
 
 
 def _inputs(rows: RowColumns) -> Sequence[dict[str, Any]]:
-    """Return what the function gets of rollouts; length in words if not logged."""
+    """Return the dict of each rollout; length in words if not logged."""
     texts, truths = rows.column("completion"), rows.column("ground_truth")
     if RESPONSE_LENGTH in rows:
         return MadeColumn(_input, texts, truths, rows[RESPONSE_LENGTH])
@@ -84,11 +84,11 @@ def _input(text: Any, truth: Any, length: Any = NO_LENGTH) -> dict[str, Any]:
 
 REWARD_TYPES = {"batch": Functions, "sequential": Function}
 TYPE_OF_PARAMETER = {"reward_inputs": "batch", "reward_input": "sequential"}
-"""Name of the one argument -> reward type, where the file has no REWARD_TYPE."""
+"""Name of the only argument -> reward type, for files without REWARD_TYPE."""
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return both ways of a function with such an argument, or with a REWARD_TYPE."""
+    """Propose both ways for a function with such an argument or a REWARD_TYPE."""
     names = required_parameters(value)
     if isinstance(value, type) or len(names) != 1:
         return []
@@ -117,12 +117,12 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 
 
 class ComputeScore(RewardHolder):
-    """The reward as a function of a list of dicts, which all get the same keys."""
+    """The reward as a function of a list of dicts, with the same keys for each."""
 
     def __call__(
         self, reward_inputs: Sequence[Mapping[str, Any]]
     ) -> list[dict[str, float]]:
-        """Return for each ``overall``, ``judged`` (0.0: no reward) and its scores."""
+        """Return dicts of ``overall``, ``judged`` (0.0: no reward) and the scores."""
         rows = []
         for reward_input in reward_inputs:
             row = {"completion": reward_input["response"]}
@@ -136,7 +136,7 @@ functions = ComputeScore
 
 
 def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
-    """Call the file by the lines of `compute_reward_batch`, written again here."""
+    """Call the file by a copy of the lines of `compute_reward_batch`."""
     caller = "a copy in small of compute_reward_batch (EasyR1 has no wheel)"
     rewards = import_file(path).compute_score(list(_inputs(RowColumns.of(rows))))
     return Called.of_dicts(caller, rewards, "overall")

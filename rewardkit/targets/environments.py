@@ -1,9 +1,9 @@
 """Environments: class E with step(action), made with columns of the data set.
 
-Source: `Env.step` of gymnasium 1.0, which gives (observation, reward, terminated,
+Source: `Env.step` of gymnasium 1.0, which returns (observation, reward, terminated,
 truncated, info), and `StepResult` of tinker-cookbook and OpenEnv (2026-10), an object
-with `reward` and whether it is done. One is made for each rollout, and gets its turns
-as they were generated. They are only read.
+with the reward and the end of the rollout. One environment is made for each rollout,
+and steps through its generated turns. They are only read.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from rewardkit.targets.target import Target, TrainerReading
 from rewardkit.targets.turns import generated_texts
 
 DONE_KEYS = ("done", "terminated", "truncated", "episode_done")
-"""Keys of which one that is true ends a rollout."""
+"""Keys of a step's outcome; a true value ends the rollout."""
 
 STEP_FORM = "class E: step(self, action) -> an object, dict or tuple with a reward"
 
 
 class SteppedEnvironment(Adapter):
-    """A class of environments; one steps through the turns of each rollout."""
+    """A class of environments, one of which steps through the turns of each rollout."""
 
     gives_row = True
     form: ClassVar[str] = f"environments give {STEP_FORM.partition(' -> ')[2]}"
 
     @property
     def called(self) -> Any:
-        """Return what steps through the turns of a rollout."""
+        """Return the function that steps through the turns of a rollout."""
         return self.step_through
 
     def arguments(self, rows: RowColumns) -> Arguments:
@@ -48,7 +48,7 @@ class SteppedEnvironment(Adapter):
         return [rows.rows()], {}
 
     def make(self, rollout: Row) -> Any:
-        """Return an environment at the start of a rollout, made with its columns."""
+        """Make an environment with the columns of a rollout, and reset it."""
         env = self.function(**deepcopy(filled_columns(self.function, rollout, ())))
         if hasattr(env, "reset"):
             columns = filled_columns(env.reset, rollout, ("seed", "options"))
@@ -56,7 +56,7 @@ class SteppedEnvironment(Adapter):
         return env
 
     def outcome(self, answer: Any) -> Mapping[str, Any]:
-        """Return what a step gave as a dict; a tuple is one of gym's."""
+        """Return the result of a step as a dict; a tuple is read in gym's order."""
         if isinstance(answer, tuple) and len(answer) in (4, 5):
             names = ("observation", "reward", "terminated", "truncated")
             return dict(zip(names, plain_values(answer[:-1]), strict=False))
@@ -64,7 +64,7 @@ class SteppedEnvironment(Adapter):
         return values if isinstance(values, Mapping) else {}
 
     def step_through(self, rollout: Row) -> float:
-        """Return the sum of the rewards of the steps. ValueError: a step gives none."""
+        """Return the sum of the rewards of all steps. ValueError: a step has none."""
         env = self.make(rollout)
         total = 0.0
         for action in generated_texts(rollout):
@@ -81,7 +81,7 @@ class SteppedEnvironment(Adapter):
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a class with a step that takes one argument."""
+    """Propose a reading of a class with a step that takes one argument."""
     step = getattr(value, "step", None)
     if not isinstance(value, type) or step is None or is_async(step):
         return []

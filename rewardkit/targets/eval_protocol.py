@@ -39,14 +39,14 @@ class Function(Adapter):
     """A function of a conversation."""
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the conversation, and the columns it asks for."""
+        """Return the conversation, and the columns that the function asks for."""
         messages = {"messages": transcripts(rows)}
         return (), fill(self.function, rows.without({"messages"}), messages)
 
     def result(self, answer: Any) -> Any:
-        """Return the score and the metrics, ``None`` where they are not valid.
+        """Return the score and the metrics, with ``None`` for invalid ones.
 
-        ValueError: it is no such result.
+        ValueError: `answer` has no score.
         """
         answer = plain_values(answer)
         if not isinstance(answer, Mapping) or "score" not in answer:
@@ -62,7 +62,7 @@ class Function(Adapter):
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a function of messages and keywords, or a decorated one."""
+    """Propose a reading of a function of messages and keywords, or a decorated one."""
     mode = getattr(value, "_reward_function_mode", None)
     if isinstance(value, type) or mode == "batch":
         return []
@@ -86,7 +86,7 @@ class Evaluate(RewardHolder):
     def __call__(
         self, messages: Sequence[Any], ground_truth: Any = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Return score and metrics; what is not judged is marked as not valid."""
+        """Return score and metrics, marked as not valid if they are not judged."""
         turns = []
         for message in messages:
             if hasattr(message, "model_dump"):
@@ -113,7 +113,7 @@ functions = Evaluate
 
 
 def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
-    """Call the file's function, behind eval-protocol's own decorator."""
+    """Call the file's function through eval-protocol's own decorator."""
     version = require_installed("eval-protocol", "eval_protocol")
     function = Function(getattr(import_file(path), code.functions[0]))
 

@@ -1,4 +1,4 @@
-"""export(): a reward as a file that a trainer loads unchanged."""
+"""export(): write a reward as a file that a trainer loads unchanged."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from rewardkit.targets.writing import find_losses, render, write_code
 # --- the packages that an exported file imports
 
 OURS = "reward-workbench"
-"""The package that has rewardkit."""
+"""Name of the distribution that contains rewardkit."""
 
 
 def find_requirements(modules: Collection[str]) -> tuple[str, ...]:
-    """Return what `pip install` needs for these modules, such as "sympy==1.13.3".
+    """Return the pip requirements of these modules, such as "sympy==1.13.3".
 
-    The versions are those that are installed here; a module that no package here has
-    stands as it is. Modules of Python and what rewardkit needs itself are left out.
+    Versions are those installed here. A module of no installed package is listed by its
+    own name. Modules of Python and dependencies of rewardkit are left out.
     """
     bundled = {*sys.stdlib_module_names, "rewardkit"}
     names = {name.partition(".")[0] for name in modules} - bundled
@@ -57,7 +57,7 @@ def find_requirements(modules: Collection[str]) -> tuple[str, ...]:
 
 
 def _core_requirements() -> set[str]:
-    """Return the names of the packages that rewardkit needs without any extra."""
+    """Return the names of the packages that rewardkit needs without extras."""
     names = set()
     for text in requires(OURS) or []:
         if "extra ==" not in text:
@@ -66,7 +66,7 @@ def _core_requirements() -> set[str]:
 
 
 def install_sentence(ours: str, requirements: Collection[str]) -> str:
-    """Say how to install what a file imports, where it is to run."""
+    """Say how to install the imports of a file on the machine that runs it."""
     sentence = (
         f"install there: {OURS} {ours} (from its checkout: pip install .), imported as "
         "rewardkit"
@@ -84,12 +84,12 @@ class Exported:
     Attributes:
         target: The trainer's name.
         path: The file.
-        losses: Sentences on what is lost there.
+        losses: Sentences on what the trainer does differently.
         usage: The configuration lines to paste.
-        functions: Names of what the trainer is to be pointed at.
-        proof: The trainer's rewards beside rewardkit's, where it was proved.
-        plan: What was written, for `prove`.
-        install: How to install what the file imports, in a sentence.
+        functions: Names of the functions or classes for the trainer's configuration.
+        proof: The comparison of the trainer's rewards with rewardkit's, if it ran.
+        plan: The options and the code of the file, for `prove`.
+        install: A sentence on how to install the imports of the file.
     """
 
     target: str
@@ -102,7 +102,7 @@ class Exported:
     install: str = ""
 
     def record(self) -> dict[str, Any]:
-        """Return it as plain data, with what the proof says."""
+        """Return the export as plain data, with the proof if there is one."""
         record = {
             "target": self.target,
             "path": str(self.path),
@@ -139,24 +139,24 @@ def export(
 ) -> Exported:
     """Write a reward as a Python file that the trainer `to` loads unchanged.
 
-    There it needs the light core of rewardkit only. No file is written where an error
-    is raised; one that the proof finds to differ is kept, so that it can be looked at.
+    The file needs only the light core of rewardkit. No file is written if an error is
+    raised; a file whose proof finds differences is kept for inspection.
 
     Args:
         reward: The reward.
         to: Name of the target.
         path: The file, a Python module.
         columns: Canonical column -> its name in the training set ({"ground_truth":
-            "solution"}), where that is not among the usual ones.
-        missing: What a completion without a reward gets where the trainer needs a
+            "solution"}), if that is not one of the usual names.
+        missing: The reward of a completion that is not judged, if the trainer needs a
             number.
-        separate: Write a function a component, for the trainer to weigh (TRL).
-        record: Folder into which the file records what it scores in training, below
-            the folder in which training runs; or a `Recorder` with its options.
-        timeout: Seconds that a call of a user's function may take there. One that takes
-            longer costs its row a reason, see `rk.score`.
-        verify: Rollouts on which the trainer's own code runs the file, and its rewards
-            are compared with rewardkit's (`Exported.proof`).
+        separate: Write one function per component, for the trainer to weigh (TRL).
+        record: Folder for the scores of the training, below the folder in which the
+            training runs; or a `Recorder` with its options.
+        timeout: Seconds for a call of a user's function. A longer call is an error of
+            its row, see `rk.score`.
+        verify: Rollouts for the proof: the trainer's own code runs the file on them,
+            and its rewards are compared with rewardkit's (`Exported.proof`).
 
     Raises:
         RewardError: There is no such target, a function cannot be written, or the
@@ -281,7 +281,7 @@ def _check_arguments(
 
 
 def _is_export(path: Path) -> bool:
-    """Whether a file begins as those do that are written here."""
+    """Return whether a file begins like the files that `export` writes."""
     start = path.read_text(encoding="utf-8", errors="replace")[:1000]
     head = " ".join(start.replace("#", "").split())
     return start.startswith("# Reward ") and "written by rewardkit" in head
@@ -290,7 +290,7 @@ def _is_export(path: Path) -> bool:
 def prove(
     exported: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]
 ) -> Exported:
-    """Return the same with the proof: the trainer's rewards beside rewardkit's.
+    """Compare the trainer's rewards with rewardkit's, and return the export with that.
 
     RewardError: the trainer is not installed here, or has no caller.
     """

@@ -1,4 +1,4 @@
-"""The reward as trainers call it: their columns in, our rewards and scores out."""
+"""Callables that trainers call with their columns, and that return our rewards."""
 
 from __future__ import annotations
 
@@ -42,14 +42,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Rated:
-    """What a list of completions got.
+    """The rewards and scores of a list of completions.
 
     Attributes:
-        rewards: A number for each, ``None`` where it is not judged.
-        scores: Component -> a number for each; a gated one is 0.0, a missing one
-            ``None``.
-        notes: What components noted of each.
-        outcomes: What came of each component.
+        rewards: A number per completion, ``None`` if it is not judged.
+        scores: Component -> a number per completion: 0.0 if gated, ``None`` if missing.
+        notes: The notes of components on each completion.
+        outcomes: The outcomes of the components.
     """
 
     rewards: list[float | None]
@@ -58,7 +57,10 @@ class Rated:
     outcomes: Outcomes
 
     def numbers(self, missing: float) -> tuple[list[float], list[dict[str, float]]]:
-        """Return the rewards and each completion's scores, `missing` for no number."""
+        """Return the rewards and the scores of each completion, without ``None``.
+
+        `missing` takes its place.
+        """
         columns = {}
         for name, scores in self.scores.items():
             columns[name] = _fill_missing(scores, missing)
@@ -78,15 +80,15 @@ def _fill_missing(scores: Sequence[float | None], missing: float) -> list[float]
 
 @dataclass(frozen=True, repr=False)
 class RewardHolder(Made):
-    """Base of what trainers call: callables that hold a reward and can be pickled.
+    """Base of picklable callables that hold a reward, for trainers to call.
 
-    `columns` maps canonical columns to the data set's own names; `missing` is what a
-    row without a reward gets where the trainer needs a number. `record` is a folder, or
-    a Recorder, for all that is scored; `timeout` the seconds that a call of a user's
-    function may take, see `rk.score`.
+    `columns` maps canonical columns to the data set's own names. `missing` is the
+    reward of a row that is not judged, if the trainer needs a number. `record` is a
+    folder, or a Recorder, for all scores; `timeout` the seconds for a call of a user's
+    function, see `rk.score`.
 
-    RewardError: an option that does not fit, a folder with another reward's scores, a
-    function that cannot be called in another process, which a timeout needs.
+    RewardError: an option that does not fit, a folder with another reward's scores, or
+    with `timeout` a function that cannot run in another process.
     """
 
     reward: Reward
@@ -107,9 +109,9 @@ class RewardHolder(Made):
         return identifier(self.reward.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send functions of files that `load_reward` ran as a whole.
+        """Pickle functions of files that `load_reward` ran by value.
 
-        Elsewhere no import would find them.
+        Another process could not import them.
         """
         options = values_by_field(self)
         files = []
@@ -122,9 +124,10 @@ class RewardHolder(Made):
 
     @property
     def is_first(self) -> bool:
-        """Whether it speaks for the whole reward, where each component is a function.
+        """Return whether this callable records and logs for the whole reward.
 
-        Each rates every component: the first one records them.
+        With a function per component, each rates all components; only the first
+        records them.
         """
         component = getattr(self, "component", None)
         return component is None or component == self.reward.names[0]
@@ -132,9 +135,9 @@ class RewardHolder(Made):
     def rate(self, batch: Mapping[str, Sequence[Any]], count: int) -> Rated:
         """Score `count` completions; siblings are those of one prompt.
 
-        What went wrong is logged, once for each reason; a call that takes longer than
-        `timeout` is such an error of its row. RewardError: a column is asked for that
-        the trainer did not give.
+        Errors are logged, once per reason; a call that takes longer than `timeout` is
+        an error of its row. RewardError: the trainer lacks a column that the reward
+        needs.
         """
         columns = _rename_columns(batch, self.columns)
         try:
@@ -162,22 +165,22 @@ class RewardHolder(Made):
         return Rated(_none_for_nan(final), score_lists, outcomes.notes or [], outcomes)
 
     def rate_rows(self, rows: Sequence[Mapping[str, Any]]) -> Rated:
-        """Score completions as rows, which may have different columns."""
+        """Score completions given as rows, which may have different columns."""
         return self.rate(lists_of_columns(rows), len(rows))
 
     def numbers(self, batch: Mapping[str, Sequence[Any]], count: int) -> list[float]:
-        """Return the rewards alone, with `missing` where there is none."""
+        """Return only the rewards, with `missing` for rows that are not judged."""
         return self.rate(batch, count).numbers(self.missing)[0]
 
     def dicts(
         self, rows: Sequence[Mapping[str, Any]], *, main: str = "score"
     ) -> list[dict[str, float]]:
-        """Return for each row its reward as `main`, ``judged`` and the scores.
+        """Return a dict per row: the reward as `main`, ``judged`` and the scores.
 
-        ``judged`` is 1.0, or 0.0 where the reward is `missing`; ``judged/NAME`` says so
-        of each component, so that a trainer's mean of it is the share that was judged.
-        All are finite, under the same keys. A component that is called as one of the
-        first two is left out.
+        ``judged`` is 1.0, or 0.0 if the reward is `missing`; ``judged/NAME`` is the
+        same for a component, so that a trainer's mean of it is the judged share. All
+        values are finite, under the same keys. A component called `main` or ``judged``
+        is left out.
         """
         rated = self.rate_rows(rows)
         rewards, score_rows = rated.numbers(self.missing)
@@ -196,12 +199,12 @@ class RewardHolder(Made):
 
 
 def component_metrics(reward: Reward, outcomes: Outcomes) -> dict[str, float]:
-    """Return figures of each component on a batch, for a trainer's curves.
+    """Return metrics of each component on a batch, for a trainer's curves.
 
-    They are called ``components/<name>/...``: ``mean`` of its scores, the share of them
-    ``at_minimum`` (of its range; without a range, of the batch), the share of rows
-    ``not_judged`` (abstained or an error; gated ones are judged), and the ``seconds``
-    that its calls took. Where no row has a score, mean and minimum are left out.
+    Their names are ``components/<name>/...``: the ``mean`` of the scores, the share of
+    scores ``at_minimum`` (of the range, or of the batch without a range), the share of
+    rows ``not_judged`` (abstained or an error; gated rows are judged), and the
+    ``seconds`` of the calls. Without a score, the first two are left out.
     """
     ranges = {}
     for branch in reward.branches:
@@ -224,7 +227,7 @@ def component_metrics(reward: Reward, outcomes: Outcomes) -> dict[str, float]:
 
 
 def check_timeout(reward: Reward, timeout: float | None) -> None:
-    """Raise a RewardError where calls of the reward cannot have this time limit."""
+    """Raise a RewardError if calls of the reward cannot have this time limit."""
     if timeout is None:
         return
     with time_limit(timeout):
@@ -238,7 +241,7 @@ def check_timeout(reward: Reward, timeout: float | None) -> None:
 
 @functools.cache
 def _limit(seconds: float) -> TimeLimit:
-    """Return the worker processes of this process, which start with the first call."""
+    """Return the worker processes of this process, which start on the first call."""
     limit = time_limit(seconds)
     assert isinstance(limit, TimeLimit)
     return limit
@@ -249,7 +252,7 @@ def _unpickle(kind: type[RewardHolder], options: bytes) -> RewardHolder:
 
 
 def _log_errors(reward: Reward, outcomes: Outcomes) -> None:
-    """Warn of each reason why a component failed; not of what it chose not to judge."""
+    """Log each reason why a component failed, but not why it abstained."""
     for name, outcome in outcomes.components.items():
         rows = np.flatnonzero(outcome.status == ERROR).tolist()
         for reason in sorted({str(outcome.reasons[row]) for row in rows}):
@@ -261,7 +264,7 @@ def _rename_columns(
 ) -> dict[str, list[Any]]:
     """Return the trainer's columns, also under their canonical names.
 
-    `columns` comes before the names that are known.
+    `columns` takes precedence over known aliases.
     """
     renamed = {name: list(column) for name, column in batch.items()}
     wanted = {}
@@ -276,7 +279,7 @@ def _rename_columns(
 def _group_codes(
     columns: Mapping[str, Sequence[Any]], count: int
 ) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Return the number of each group: one prompt (and data source)."""
+    """Return a group number per row, the same for one prompt (and data source)."""
     names = []
     if "prompt_id" in columns:
         names.append("prompt_id")
@@ -295,7 +298,7 @@ def _group_codes(
 
 
 def identifier(name: str) -> str:
-    """Return a name that Python, logs and configurations take, and no import has."""
+    """Return a name that is valid in Python and configurations, and is no import."""
     text = re.sub(r"\W", "_", name).strip("_")
     if not text.isidentifier():
         text = f"reward_{text}".rstrip("_")

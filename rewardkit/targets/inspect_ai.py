@@ -1,8 +1,8 @@
 """Inspect's scorers: async score(state, target) -> Score, made by an @scorer.
 
 Source: `scorer`, `TaskState` and `value_to_float` of inspect-ai 0.3: the values "C",
-"I", "P", "N" are 1, 0, 0.5, 0 as there, and NaN is "unscored". A turn's tool calls are
-not handed over, its text is.
+"I", "P", "N" are 1, 0, 0.5, 0 as there, and NaN is "unscored". The text of a turn is
+passed on, its tool calls are not.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from rewardkit.targets.target import (
 )
 from rewardkit.targets.turns import from_messages, prompt_turns, transcript
 
-# --- Inspect's side: a row as its state and target
+# --- Inspect's side: a row as a state and a target
 
 INSPECT_MODEL = "mockllm/model"
 
 
 class TargetTexts(list[str]):
-    """A stand-in for Inspect's `Target` where it is not installed."""
+    """A stand-in for Inspect's `Target` if Inspect is not installed."""
 
     @property
     def text(self) -> str:
-        """All of them, joined."""
+        """Return all texts, joined."""
         return "".join(self)
 
 
 def texts_of(truth: Any) -> list[str]:
-    """Return a ground truth as the texts that Inspect takes."""
+    """Return a ground truth as a list of texts, as Inspect takes it."""
     truths = truth if isinstance(truth, list) else [truth]
     return [str(text) for text in truths if text is not None]
 
@@ -66,7 +66,7 @@ def target_of(row: Row) -> Any:
 
 
 def metadata_of(row: Row) -> dict[str, Any]:
-    """Return the columns that have no place of their own."""
+    """Return the columns of a row that go into a state's metadata."""
     columns = dict(row)
     columns.pop("prompt", None)
     columns.pop("completion", None)
@@ -74,7 +74,7 @@ def metadata_of(row: Row) -> dict[str, Any]:
 
 
 def state_of(row: Row) -> Any:
-    """Return a finished `TaskState`, or a stand-in with what scorers read of it."""
+    """Return a finished `TaskState`, or a stand-in with the parts that scorers read."""
     turns = []
     for turn in transcript(row):
         turns.append((str(turn.get("role")), content_text(turn.get("content"))))
@@ -112,7 +112,7 @@ def state_of(row: Row) -> Any:
 
 
 def _input_of(row: Row, messages: list[Any]) -> Any:
-    """Return a prompt that is a text, else its messages."""
+    """Return the prompt of a row, as a text or else as messages."""
     prompt = row.get("prompt")
     return prompt if isinstance(prompt, str) else messages[: len(prompt_turns(row))]
 
@@ -120,7 +120,7 @@ def _input_of(row: Row, messages: list[Any]) -> Any:
 class Scorer(Adapter):
     """A scorer, or the function that makes it.
 
-    It gets state and target, Inspect's own where it is installed.
+    Its state and target are Inspect's own if Inspect is installed.
     """
 
     gives_row = True
@@ -128,15 +128,15 @@ class Scorer(Adapter):
 
     @property
     def called(self) -> Any:
-        """Return the scorer: the function itself, or what it makes (cached)."""
+        """Return the scorer: the function itself, or the one that it makes (cached)."""
         if _takes_state_and_target(self.function):
             return self.function
         return make_object(self.function)
 
     def result(self, answer: Any) -> Any:
-        """Return the value as a number, or a dict of them.
+        """Return the value as a number, or a dict of numbers.
 
-        ValueError: a text that stands for no number.
+        ValueError: the value is a text that stands for no number.
         """
         value = answer
         if isinstance(answer, Mapping) and "value" in answer:
@@ -161,9 +161,9 @@ def _read_value(value: Any) -> Any:
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a function of state and target, or of a @scorer.
+    """Propose a reading of a function of state and target, or of a @scorer.
 
-    The scorer can be made without arguments.
+    A @scorer must work without arguments.
     """
     if isinstance(value, type):
         if not _takes_state_and_target(value.__call__):
@@ -214,7 +214,7 @@ functions = Score
 
 
 def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
-    """Call Inspect's own `eval`, with a solver that says the completions again."""
+    """Call Inspect's own `eval`, with a solver that replays the completions."""
     version = require_installed("inspect-ai", "inspect_ai")
     scorer = getattr(import_file(path), code.functions[0])()
     rewards = []
@@ -224,7 +224,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
 
 
 def evaluated(scorer: Any, rows: Sequence[Row]) -> list[Any]:
-    """Return the scores of `eval`, with a solver that sets the rows' states."""
+    """Return the scores of `eval`, with a solver that sets the states of the rows."""
     from inspect_ai import Task, eval
     from inspect_ai.dataset import Sample
     from inspect_ai.solver import solver

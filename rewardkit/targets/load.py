@@ -1,4 +1,4 @@
-"""load_reward(): the reward of a name, also where that is a trainer's function."""
+"""load_reward(): load a reward by its name, or read a trainer's function as one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rewardkit.targets.read import parts_of_log, read_reward
 from rewardkit.targets.trial import scores_of_log
 
 MOST_ROWS_TRIED = 16
-"""Where there are rollouts. Our choice: a judge may be among the functions."""
+"""Rollouts to try functions on, at most. Our choice: one of them may be a judge."""
 
 
 def load_reward(
@@ -42,38 +42,37 @@ def load_reward(
     rollouts: Iterable[Mapping[str, Any]] | None = None,
     timeout: float | None = None,
 ) -> Reward:
-    """Return the reward of a name, also where a trainer's function stands there.
+    """Load the reward of this name, or read a trainer's function as a reward.
 
-    The name is `file.py:name`, `package.module:name` or `gallery:module[.name]`; with
-    `file.py:a,b` functions are added up, `file.py:Class.method` is called. Without a
-    name it is `reward`, the list that a script hands to a trainer, or what can only be
-    meant, see `find_candidates`: of several functions the one that gives the scores of
-    the log. It may be a Reward, a function without arguments that returns one, a plain
-    f(completion, ground_truth), or a reward function, class, environment or list of
-    functions as a trainer takes it (`rk.targets`). What trainer's it is shows in its
-    signature and in what it returns for a few rows. Its components are the function,
-    the keys of the dict that it returns, or the functions of the list, all unbounded;
-    `Reward.origin` says what it was taken for and why, and which column fills each
-    argument. A file is run anew at each call.
+    The name is `file.py:name`, `package.module:name` or `gallery:module[.name]`;
+    `file.py:a,b` adds functions up, `file.py:Class.method` is a method. Without a part
+    behind the colon, the reward is `reward`, the list that a script passes to a
+    trainer, or the only candidate, see `find_candidates`: among several functions, the
+    one that reproduces the scores of the log. A value may be a Reward, a function
+    without arguments that returns one, a plain f(completion, ground_truth), or a reward
+    function, class, environment or list of functions of a trainer (`rk.targets`). Its
+    signature, and its results for a few rows, show which trainer it is for. Its
+    components are the function, the keys of a returned dict, or the functions of the
+    list, all unbounded. `Reward.origin` says how the value was read and why, and which
+    column fills each argument. A file runs again at each call.
 
     Args:
         name: Where the reward is.
-        as_: The target to read it as ("trl", or "trl:messages" where a trainer calls
-            functions in several ways).
-        rollouts: Rows to try it on; without any, a made-up completion.
-        timeout: Seconds that one call may take then, 10 by default; all together may
-            take about twice that.
+        as_: The target to read the value as ("trl", or "trl:messages" if a trainer
+            calls functions in several ways).
+        rollouts: Rows for trial calls; by default made-up completions.
+        timeout: Seconds for one trial call, 10 by default; all together may take about
+            twice that.
 
     Raises:
-        RewardError: There is no such file or name, an error while it runs (with file
-            and line), something else under that name, or what several targets could
-            mean.
+        RewardError: There is no such file or name, the file fails (with file and line),
+            the value is no reward, or several targets could read it.
 
     >>> load_reward("gallery:arithmetic").name
     'arithmetic-v1'
     """
     if as_:
-        find_target(as_.partition(":")[0])  # an unknown one is an error in any case
+        find_target(as_.partition(":")[0])  # an unknown name is always an error
     rows = _first_rows(rollouts) if rollouts is not None else []
     candidates = candidates_of(name, parts_of_log(rows), partial(_fit, rows=rows))
     logged, notes = None, []
@@ -107,9 +106,9 @@ def load_reward(
 
 
 def _weights_of_log(reward: Reward, rollouts: Any) -> dict[str, float]:
-    """Return the weights that a log has for functions which have none of their own.
+    """Return the weights of the log for functions without weights of their own.
 
-    None of them where the log paid for something else, or for all of them alike.
+    Returns {} if the log lacks a weight for a function, or has 1 for all of them.
     """
     if not isinstance(rollouts, Rollouts) or set(reward.weights.values()) != {1.0}:
         return {}
@@ -121,13 +120,13 @@ def _weights_of_log(reward: Reward, rollouts: Any) -> dict[str, float]:
 
 
 def _why(candidates: Candidates, attribute: str, rows: Sequence[Row]) -> list[str]:
-    """Return where the file names what is taken, or what else a trainer could call."""
+    """Return notes on where the file names the value, or on other candidates."""
     if attribute in candidates.trainer_lists:
         return [f"taken from {candidates.trainer_lists[attribute].where}"]
     chosen = candidates.value(attribute)
     if isinstance(chosen, RewardList):
         return [f"taken from {attribute}"]
-    if isinstance(chosen, Reward):  # which tells all of itself
+    if isinstance(chosen, Reward):  # its definition needs no note
         return []
     others = []
     for name in candidates.others(attribute):
@@ -144,7 +143,7 @@ def _why(candidates: Candidates, attribute: str, rows: Sequence[Row]) -> list[st
 
 
 def _fit(value: Any, rows: Sequence[Row]) -> Fit:
-    """Return how well a value fits the calls of trainers; a class is not made."""
+    """Return how well a value fits the calls of trainers, without making an object."""
     if isinstance(value, Reward):
         return Fit.TRAINER
     if NEVER_CALLED.match(label_of(value)) and not required_parameters(value):
@@ -174,7 +173,7 @@ def reward_named(
     as_: str | None = None,
     timeout: float | None = None,
 ) -> Reward:
-    """Return the reward of a name, or for "logged" the scores in these rollouts."""
+    """Load a reward by its name, or for "logged" the scores in the rollouts."""
     if name == LOGGED_REWARD:
         return recorded(rollouts, weights)
     return load_reward(name, as_=as_ or None, rollouts=rollouts, timeout=timeout)
@@ -188,7 +187,7 @@ def _read_value(
     rows: Sequence[Row],
     timeout: float | None,
 ) -> Reward:
-    """Return the reward that stands under an attribute, that it makes or is read as."""
+    """Return the reward of an attribute: itself, the one it makes, or its reading."""
     value = candidates.value(attribute)
     if isinstance(value, RewardList):
         members = []
@@ -211,9 +210,9 @@ def _logged_name(
     rows: Sequence[Row],
     timeout: float | None,
 ) -> str | None:
-    """Return the only one of these functions that gives the scores of the log.
+    """Return the only one of these functions that reproduces the scores of the log.
 
-    Only those are called that ask for more than one column.
+    Functions with fewer than two required parameters are not called.
     """
     if not scores_of_log(rows):
         return None
@@ -225,7 +224,7 @@ def _logged_name(
             value = candidates.value(name)
             is_function = callable(value) and not isinstance(value, type)
             if is_function and len(required_parameters(value)) < 2:
-                continue  # what asks for no truth may do something else
+                continue  # without a truth, it may be no reward at all
             try:
                 trial = choose_reading(value, name, how)
             except RewardError:
@@ -236,7 +235,7 @@ def _logged_name(
 
 
 def _may_make_a_reward(value: Any) -> bool:
-    """Whether a function can be called without arguments, and is no trainer's."""
+    """Return whether a function needs no arguments and fits no trainer."""
     if not callable(value) or isinstance(value, type) or required_parameters(value):
         return False
     if NEVER_CALLED.match(label_of(value)):
@@ -247,10 +246,10 @@ def _may_make_a_reward(value: Any) -> bool:
 
 
 def _made_by(function: Callable[[], Any], name: str) -> Any:
-    """Return the Reward or reward function that a function without arguments returns.
+    """Call a function without arguments for the Reward or reward function it returns.
 
-    The function itself where it takes anything, and may be a reward function.
-    RewardError: it fails, or returns something else.
+    A function that takes anything may be a reward function itself, and is returned if
+    the call makes no Reward. RewardError: another one fails, or returns something else.
     """
     try:
         reward = function()
@@ -272,7 +271,7 @@ def _made_by(function: Callable[[], Any], name: str) -> Any:
 
 
 def _first_rows(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return some rows as they are scored, of rollouts from all over them."""
+    """Return some rows of the rollouts, evenly spread, with the log's own columns."""
     if not isinstance(rollouts, Rollouts):
         return list(islice(rollouts, MOST_ROWS_TRIED))
     places = np.linspace(0, len(rollouts) - 1, MOST_ROWS_TRIED)

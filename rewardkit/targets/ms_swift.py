@@ -1,8 +1,8 @@
 """ms-swift's rewards: class R(ORM) with __call__(completions, **columns), in `orms`.
 
-Source: `swift.rewards.orm` and `compute_rewards_per_func` of ms-swift 4.6: called as
-TRL does, with texts and without `prompts`; `messages` is the whole conversation. A
-``None`` is added up as 0.
+Source: `swift.rewards.orm` and `compute_rewards_per_func` of ms-swift 4.6, which calls
+like TRL, with texts and without `prompts`; `messages` is the whole conversation. A
+``None`` counts as 0 in the sum.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from rewardkit.targets.turns import batch_columns, transcript, transcripts
 
 REQUESTS = "infer_requests"
 TEXT_PARAMETERS = ("completions", REQUESTS)
-"""What ms-swift's own rewards call the texts, which it hands over by position."""
+"""Names of the texts in ms-swift's own rewards, which get them by position."""
 
 
 class Function(trl.Function):
     """TRL's function of texts, with the whole conversation as its column `messages`."""
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the lists that TRL hands over, and the conversations."""
+        """Return the lists that TRL passes, and the conversations."""
         rows = rows.beside({"messages": transcripts(rows)})
         positional, keywords = super().arguments(rows)
         texts = {REQUESTS: rows.column("completion")}
@@ -50,9 +50,9 @@ class Function(trl.Function):
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a class whose objects are called with completions.
+    """Propose a reading of a class whose objects are called with completions.
 
-    But for TRL's of llm-finetuning, and Atropos's.
+    Classes of llm-finetuning and of Atropos are left to other targets.
     """
     if not isinstance(value, type) or hasattr(value, "as_fn") or is_atropos(value):
         return []
@@ -71,7 +71,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 
 
 class Orm(RewardHolder):
-    """The reward of a batch, as numbers."""
+    """The reward as a function that returns the numbers of a batch."""
 
     def __call__(self, /, completions: Sequence[Any], **columns: Any) -> list[float]:
         """Return the rewards; siblings are the completions of one prompt."""
@@ -79,12 +79,12 @@ class Orm(RewardHolder):
 
 
 def functions(reward: Reward, **options: Any) -> list[Orm]:
-    """Return the reward for `reward_funcs`; options are those of `Orm`."""
+    """Return the reward for `reward_funcs`, with the options of `Orm`."""
     return [Orm(reward, **options)]
 
 
 def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
-    """Call ms-swift's `compute_rewards_per_func` on what the file put into `orms`."""
+    """Call ms-swift's `compute_rewards_per_func` on the file's entry in `orms`."""
     version = require_installed("ms-swift", "torch", "swift")
     import torch
     from swift.rewards import orms

@@ -2,8 +2,8 @@
 
 Source: `SimpleResourcesServer.verify` and `BaseVerifyRequest` in
 nemo_gym/base_resources_server.py (2026-06): the body has the conversation in
-``responses_create_params``, what the model wrote in ``response``, as OpenAI's Responses
-API gives it, and the columns of the data set. It is only read so far.
+``responses_create_params``, the model's output in ``response``, in the form of OpenAI's
+Responses API, and the columns of the data set. It is only read so far.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Function(Adapter):
     makers = (_make_body,)
 
     def result(self, answer: Any) -> Any:
-        """Return the response, in plain values. ValueError: it has no "reward"."""
+        """Return the answer, in plain values. ValueError: it has no "reward"."""
         scores = plain_values(answer)
         if not isinstance(scores, Mapping) or "reward" not in scores:
             raise ValueError(f"returned {scores!r}; NeMo Gym expects a 'reward' in it")
@@ -44,7 +44,7 @@ class Function(Adapter):
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a function whose one parameter is `body`."""
+    """Propose a reading of a function whose only required parameter is `body`."""
     if isinstance(value, type) or required_parameters(value) != ["body"]:
         return []
     adapter = Function(value, needs=("completion",))

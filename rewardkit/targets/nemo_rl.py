@@ -1,8 +1,8 @@
 """NeMo-RL's step(message_log_batch, metadata) of an environment, as a function.
 
-Source: `EnvironmentInterface` in nemo_rl/environments/interfaces.py (2026-06): of each
-rollout the step gets the conversation and a dict of the data set's columns, and gives
-an `EnvironmentReturn`, whose `rewards` are paid. It is only read so far.
+Source: `EnvironmentInterface` in nemo_rl/environments/interfaces.py (2026-06): the step
+takes the conversation and a dict of the data set's columns for each rollout, and
+returns an `EnvironmentReturn` with the `rewards`. It is only read so far.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from rewardkit.targets.turns import transcripts
 
 
 class BatchStep(Adapter):
-    """The step of a batch of rollouts, a function or the method of an environment."""
+    """The step of a batch of rollouts, a function or a method of an environment."""
 
     together = "batch"
     gives_row = True
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the conversation of each rollout, and what the data set has of it."""
+        """Return the conversation and the columns of the data set for each rollout."""
         return [transcripts(rows), rows.without(GENERATED).rows(AliasedRow)], {}
 
     def result(self, answer: Any) -> Any:
@@ -33,7 +33,7 @@ class BatchStep(Adapter):
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a step whose first parameter is `message_log_batch`."""
+    """Propose a reading of a step whose first parameter is `message_log_batch`."""
     step, method = value, ""
     if hasattr(value, "step"):
         step, method = value.step, "step"

@@ -18,18 +18,18 @@ from rewardkit.targets.target import Target, TrainerReading
 
 
 class Grader(Adapter):
-    """A function of what was sampled and of the data set's row."""
+    """A function of a sample and of a row of the data set."""
 
     gives_row = True
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the samples, and the rows under all their names."""
+        """Return the samples, and the rows with all aliases of their columns."""
         samples = MadeColumn(_sample, rows.column("completion"))
         return [samples, rows.rows(AliasedRow)], {}
 
 
 def _sample(text: Any) -> dict[str, Any]:
-    """Return a completion as a sample, its text also as JSON."""
+    """Return a completion as a sample, with its text also parsed as JSON."""
     choices = [{"index": 0, "message": {"role": "assistant", "content": text}}]
     return {
         "output_text": text,
@@ -47,7 +47,7 @@ def _read_json(text: Any) -> Any:
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a function of exactly these two."""
+    """Propose a reading of a function of exactly `sample` and `item`."""
     if isinstance(value, type) or required_parameters(value) != ["sample", "item"]:
         return []
     mapping = {'sample["output_text"]': "completion", "item": "all columns"}

@@ -1,9 +1,9 @@
 """OpenRLHF's reward_func(queries, prompts, labels) -> {"rewards", "scores", ...}.
 
-Source: `SingleTurnAgentExecutor` of OpenRLHF 0.11.2: called for one completion at a
-time, by position. A query is the decoded prompt with the completion behind it, special
-tokens and all; what a function raises is logged, and the completion left without a
-reward. A label is a value of the training set's one label column.
+Source: `SingleTurnAgentExecutor` of OpenRLHF 0.11.2, which calls for one completion at
+a time, by position. A query is the decoded prompt followed by the completion, with all
+special tokens. If a function raises an error, that is logged and the completion has no
+reward. A label is a value of the training set's only label column.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ ENDS = (
     "<｜end▁of▁sentence｜>",
     "<pad>",
 )
-"""Tokens by which the usual models end a turn or a text: cut off at a query's end."""
+"""Tokens by which common models end a turn or a text, removed at the end of a query."""
 
 PROMPT_OVERLAP = 32
-"""Characters that a query shares with a prompt cut from the left. Our choice."""
+"""Characters that a query must share with a prompt cut at the left. Our choice."""
 
 
 class Function(Adapter):
-    """A function of lists with one query, prompt and label each."""
+    """A function of three lists of length one: a query, a prompt and a label."""
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the three by position, columns for what else it asks for."""
+        """Return the three lists by position, and other columns by keyword."""
         prompts = rows.column("prompt")
         if not {str}.issuperset(map(type, prompts)):
             prompts = MadeColumn(prompt_text, prompts)
@@ -79,7 +79,7 @@ class Function(Adapter):
         return columns, lists
 
     def result(self, answer: Any) -> Any:
-        """Return a dict of the reward and what is shown beside it, or a bare reward."""
+        """Return a dict of the reward and the logged values, or a bare reward."""
         if type(answer) is not dict and not isinstance(answer, Mapping):
             return _unnested(answer)
         values = {}
@@ -97,7 +97,7 @@ class Function(Adapter):
 
 
 def _unnested(value: Any) -> Any:
-    """Return the number in a list of one, however deep; all else as plain values."""
+    """Unpack nested lists of one item; return other values as plain values."""
     value = plain_values(value)
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -109,7 +109,7 @@ def _in_list(value: Any) -> list[Any]:
 
 
 def prompt_text(prompt: Any) -> str:
-    """Return a prompt as text; a chat's texts one a line, without a template."""
+    """Return a prompt as text; the texts of a chat one a line, without a template."""
     if isinstance(prompt, str) or prompt is None:
         return prompt or ""
     turns = prompt_turns({"prompt": prompt})
@@ -118,7 +118,7 @@ def prompt_text(prompt: Any) -> str:
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a function that asks for `queries`."""
+    """Propose a reading of a function that asks for `queries`."""
     if isinstance(value, type) or "queries" not in parameters(value):
         return []
     mapping = {
@@ -136,9 +136,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 def completion_of(query: str, prompt: str, ends: Sequence[str] = ENDS) -> str | None:
     """Return the completion in a query, behind the prompt, without end tokens.
 
-    The prompt is found as it is, else without regard to white space (decoding may
-    change it), else as its end where it was cut from the left to fit. ``None`` where it
-    is not there.
+    The prompt is searched exactly, else without white space (decoding may change it),
+    else by its end (it may be cut at the left to fit). Returns ``None`` if it is not
+    found.
 
     >>> completion_of("<s>2+2?4</s>", "<s>2+2?")
     '4'
@@ -160,7 +160,7 @@ def completion_of(query: str, prompt: str, ends: Sequence[str] = ENDS) -> str | 
 
 
 def _end_of_prompt(query: str, prompt: str) -> int | None:
-    """Return where a prompt ends that has other white space, or lacks its start."""
+    """Return the end of a prompt with other white space, or without its beginning."""
     places = [place for place, letter in enumerate(query) if not letter.isspace()]
     dense_query = "".join(query[place] for place in places)
     dense_prompt = "".join(prompt.split())
@@ -192,11 +192,10 @@ class Rewards(RewardHolder):
         labels: Sequence[Any],
         **others: Any,
     ) -> dict[str, Any]:
-        """Return `rewards`, the same as `scores`, and `extra_logs`.
+        """Return `rewards`, equal `scores`, and `extra_logs`.
 
-        In the latter stand `judged` (1, or 0), each component and its ``judged/NAME``.
-        A label that is a dict holds columns. A query in which the prompt was not found
-        is not judged.
+        The logs are `judged` (1 or 0), each component and its ``judged/NAME``. A label
+        that is a dict holds columns. A query without its prompt is not judged.
         """
         import torch
 
@@ -237,7 +236,7 @@ class Rewards(RewardHolder):
 
 
 OPENRLHF_LOGS = ("reward", "score", "response_clip_ratio")
-"""Names that OpenRLHF logs itself; a component called so would overwrite the reward."""
+"""Names that OpenRLHF logs itself; a component of this name would overwrite them."""
 
 
 def _log_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Plain functions of columns, f(completion, ground_truth), by any of their names."""
+"""Plain functions of columns, f(completion, ground_truth), under any of their names."""
 
 from __future__ import annotations
 
@@ -38,22 +38,21 @@ OF_COMPLETION = re.compile(
     r"text|string|respon|output|complet|generat|pred|evaluat|candidate|hypothes|reply"
     r"|student"
 )
-"""Names of a first parameter that no column has, and that is for the completion."""
+"""Names of a parameter for the completion, unless a column has that name."""
 ACTION = "action"
-"""What environments call a completion. Of a class, that is one turn of a rollout."""
+"""Name of the completion in environments; in a class it is one turn of a rollout."""
 ITEMS = re.compile(r"(.+?)(?:_str)?(?:s|s?_list|_batch)")
-"""Names of parameters that take a list of what a column holds, as `response_str_list`.
-"""
+"""Names of parameters for a list of a column's values, such as `response_str_list`."""
 OF_ROW = frozenset(
     "row sample example item record entry rollout traj trajectory extras task".split()
 )
-"""Names of a parameter that no column has, and that is for all of them."""
+"""Names of a parameter for the whole row, unless a column has that name."""
 
 
 def score_and_details(answer: Any) -> Any:
-    """Return an answer as plain values; what stands beside a score are keys of a dict.
+    """Convert an answer to plain values; a tuple of a score and details becomes a dict.
 
-    Source: verl's `default_compute_score` and its forks, which pay the first number.
+    Source: verl's `default_compute_score` and its forks, which use the first number.
 
     >>> score_and_details((1.5, 1.0, 0.5))
     {'score': 1.5, 'part_1': 1.0, 'part_2': 0.5}
@@ -73,8 +72,8 @@ def score_and_details(answer: Any) -> Any:
 class Function(Adapter):
     """A function that asks for columns by parameter name.
 
-    `defaulted` are parameters left at their defaults; `text` takes the completion under
-    a name of its own.
+    `defaulted` are parameters left at their defaults; `text` is the name of a parameter
+    for the completion that is no alias of it.
     """
 
     defaulted: tuple[str, ...] = field(default=(), kw_only=True)
@@ -82,7 +81,7 @@ class Function(Adapter):
     result = staticmethod(score_and_details)
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the columns by the names that it asks for, or by position."""
+        """Return the columns by the function's names, or by position."""
         if self.text:
             rows = rows.beside({self.text: rows["completion"]})
         columns = filled_columns(self.called, rows, self.defaulted)
@@ -94,37 +93,37 @@ class Function(Adapter):
 
 
 class ListFunction(Adapter):
-    """A function of lists, f(prompts, responses): here of a group.
+    """A function of lists, f(prompts, responses), here those of a group.
 
-    It needs a column for each of its parameters.
+    `needs` has a column for each of its parameters.
     """
 
     together = "batch"
     result = staticmethod(values_by_row)
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the columns whose values it asks for in the plural."""
+        """Return the lists by the names of the parameters."""
         names = required_parameters(self.called)
         return (), {name: rows[self.needs[at]] for at, name in enumerate(names)}
 
 
 @dataclass(frozen=True, repr=False)
 class RowFunction(Function):
-    """A function whose parameter `row` is all that a log has of a completion."""
+    """A function whose parameter `row` takes all columns of a completion."""
 
     row: str = field(kw_only=True)
     gives_row = True
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return each row, by keys or attributes, and the columns that it asks for."""
+        """Return each row, with keys and attributes, and the other columns."""
         return super().arguments(rows.beside({self.row: rows.rows(ObjectRow)}))
 
 
 def _column_of_items(name: str, rows: Sequence[Row]) -> str:
-    """Return the column that a parameter takes a list of, "" where there is none.
+    """Return the column whose values a parameter takes as a list, or "".
 
-    Of truths it is the canonical one, which a log may lack, or the object that it was
-    taken from under another name.
+    For truths it is the canonical column, which a log may lack, or the object that has
+    the truth under another name.
     """
     match = ITEMS.fullmatch(name)
     if not match:
@@ -142,7 +141,7 @@ def _column_of_items(name: str, rows: Sequence[Row]) -> str:
 
 
 def _has_truth_of_info(row: Row) -> bool:
-    """Return whether the truth is a value of `ENV_INFO`, which calls it otherwise."""
+    """Return whether the truth is in `ENV_INFO` under another name."""
     info = row.get(ENV_INFO)
     if not isinstance(info, Mapping) or "ground_truth" in info:
         return False
@@ -150,9 +149,9 @@ def _has_truth_of_info(row: Row) -> bool:
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of anything that can be called and asks for something.
+    """Propose readings of a callable that needs at least one column.
 
-    Of an object or class that cannot be called those of its methods, each a way.
+    For another object or class, propose its methods, each as a way.
     """
     if callable(value) and not isinstance(value, type):
         return _readings_of(value, value, "", rows)
@@ -161,7 +160,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     if isinstance(value, type) and names:
         try:
             owner = make_object(value)
-        except RewardError:  # it is made with what nobody gives
+        except RewardError:  # it needs arguments that nobody passes
             return []
     ways = []
     for name in names:
@@ -175,11 +174,11 @@ METHODS = re.compile(
     r"(?:(?:compute|calculate|get)_)?(?:reward|score)s?|verify|grade|evaluate"
     r"|(?:score|reward|grade|evaluate)_(?:completion|response|answer|output|sample)s?"
 )
-"""Names of methods of a class that is no function, such as a worker of ROLL."""
+"""Names of methods that may be rewards, such as those of a worker of ROLL."""
 
 
 def methods(value: Any) -> list[str]:
-    """Return the names of the methods of a class or object that may be a reward.
+    """Return the names of the methods of a class or object that may be rewards.
 
     >>> class Judged:
     ...     def score_format(self, completion): ...
@@ -195,10 +194,11 @@ def methods(value: Any) -> list[str]:
 def _readings_of(
     function: Any, owner: Any, method: str, rows: Sequence[Row]
 ) -> list[TrainerReading]:
-    """Return the reading of a function, or of an owner's method, as of lists or a row.
+    """Propose readings of a function, or of an owner's method, of lists and of a row.
 
-    A parameter with a default is filled where it is called as logs call a column:
-    ``answer=""``, not ``level=2``; one that is None also by the column of its name.
+    A parameter with a default is filled only if it has the name of a column in logs and
+    an empty default: ``answer=""``, not ``level=2``. With the default None it is also
+    filled by the column of its name.
     """
     needs = required_columns(function, (), rows)
     if not needs:
@@ -212,7 +212,7 @@ def _readings_of(
         lists = ListFunction(owner, needs=tuple(items), method=method)
         reason = _reason("takes lists", way)
         ways.append(TrainerReading(reason, lists, mapping, main=PAID_KEYS, way=way))
-    if not ways or not set().union(*rows).isdisjoint(names):  # one may hold lists
+    if not ways or not set().union(*rows).isdisjoint(names):  # a value may be a list
         ways += _reading_of_row(function, owner, method, rows, list(needs))
     return ways
 
@@ -220,7 +220,7 @@ def _readings_of(
 def _reading_of_row(
     function: Any, owner: Any, method: str, rows: Sequence[Row], needs: list[str]
 ) -> list[TrainerReading]:
-    """Return the reading of a function of one completion that needs these columns."""
+    """Propose a reading of a function of one completion that needs these columns."""
     columns = set().union(*rows)
     mapping = {name: column_of(name, rows) for name in required_parameters(function)}
     row = text = ""
@@ -261,7 +261,7 @@ def _reading_of_row(
 
 
 def _columns_of_items(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """Return the columns that parameters take lists of, [] where one takes none."""
+    """Return the column of each parameter of lists, or [] if a parameter has none."""
     rows = rows or SAMPLE
     columns = set().union(*rows)
     items = [_column_of_items(name, rows) for name in names]

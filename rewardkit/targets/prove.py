@@ -1,4 +1,4 @@
-"""The proof: an exported file, run by the trainer's own code beside rewardkit."""
+"""The proof of an exported file: the trainer's own code must give our rewards."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from rewardkit.targets.writing import render
 
 PROOF_RTOL = 1e-9
 FLOAT32_RTOL = 1e-6
-"""Where the trainer casts to float32, whose steps are 6e-8 of a value."""
+"""Relative tolerance for values cast to float32, whose precision is 6e-8."""
 PROOF_ATOL = 1e-12
-"""For sums near 0. Our choice: a million times the last digit of a reward of 1."""
+"""Absolute tolerance, for sums near 0. Our choice: far above the rounding of 1."""
 SHOWN_DIFFERENCES = 3
-"""Of one list of values, given as examples."""
+"""Examples of differences per list of values, at most."""
 
 
 @dataclass(frozen=True)
 class Proof(PlainRecord):
-    """The trainer's own code against rewardkit's on the same rollouts.
+    """A comparison of the trainer's rewards with rewardkit's on the same rollouts.
 
     Attributes:
-        caller: The code that ran.
+        caller: The trainer's code that ran.
         rows: Number of rollouts.
-        judged: Those of them that got a reward from rewardkit.
-        compared: Values that were compared: rewards, and scores of components that the
+        judged: Number of rollouts with a reward from rewardkit.
+        compared: Number of compared values: rewards, and scores of components that the
             trainer shows. NaN equals NaN.
-        differ: Those of them that differ.
-        max_abs_difference: Over all values that were compared.
+        differ: Number of values that differ.
+        max_abs_difference: Largest difference of all compared values.
         examples: Sentences on values that differ.
-        original: Where the reward is a function of that very trainer, the same of that
-            function as it was found.
-        not_original: Why that could not be called.
-        original_failed: What the trainer said that failed on it.
+        original: The comparison of the original function, if the reward was read from
+            a function of the same trainer.
+        not_original: Why the original function could not be called.
+        original_failed: How the original function failed in the trainer.
     """
 
     IN_RECORD = (
@@ -76,13 +76,13 @@ class Proof(PlainRecord):
 
     @property
     def equal(self) -> bool:
-        """Whether there are values, and none differs, of the original neither."""
+        """Return whether rows were judged and no value differs, nor an original one."""
         if self.differ or not self.judged or self.original_failed:
             return False
         return self.original is None or self.original.equal
 
     def lines(self, subject: str = "") -> list[str]:
-        """Return the outcome for a person, of this `subject`."""
+        """Return the outcome in lines for a person; `subject` follows the caller."""
         verdict = "equal" if self.judged else "NOTHING PROVED"
         if self.differ:
             verdict = f"{self.differ} DIFFER"
@@ -109,7 +109,7 @@ class Proof(PlainRecord):
 def run_proof(
     target: Target, path: Path, export: Export, code: TrainerCode, rollouts: Rollouts
 ) -> Proof:
-    """Run the trainer's own code on the file at `path`, beside rewardkit.
+    """Run the trainer's own code on the file at `path`, and compare with rewardkit.
 
     RewardError: the trainer is not installed here, or has no caller.
     """
@@ -121,7 +121,7 @@ def run_proof(
     rows = list(rollouts)
     scores = score(export.reward, rollouts)
     try:
-        with scoring():  # what it calls is no training, and is not recorded
+        with scoring():  # a proof is no training, and is not recorded
             called = target.call(path, code, rows)
     except ImportError as error:
         raise RewardError(
@@ -139,15 +139,15 @@ def run_proof(
     except CAUGHT as error:
         failure = f"called by {target.title}, {describe_error(error)}"
         return replace(proof, original_failed=failure)
-    if "reward" in called.values:  # what else the trainer shows is not ours to know
+    if "reward" in called.values:  # only this value has a counterpart here
         called = replace(called, values={"reward": called.values["reward"]})
     return replace(proof, original=_compare(export, target, called, scores))
 
 
 def _compare(export: Export, target: Target, called: Called, scores: Scores) -> Proof:
-    """Compare each value that the trainer shows with ours; one that we lack differs.
+    """Compare each value that the trainer shows with ours; one without ours differs.
 
-    Ours is 0 where a component was gated; what is missing is by the target's rule.
+    Our score of a gated component is 0; missing ones follow the rule of the target.
     """
     compared = differ = 0
     largest = 0.0
@@ -192,10 +192,11 @@ def _compare(export: Export, target: Target, called: Called, scores: Scores) -> 
 def _original_functions(
     reward: Reward, target: Target, code: TrainerCode, rows: Sequence[Any]
 ) -> dict[str, Adapter]:
-    """Return the functions of that very trainer that the reward is as they are.
+    """Return the original functions of this trainer that make up the reward, by name.
 
-    They stand under the names that they are called by: one whose answer is the reward;
-    or several that the trainer itself adds up, by their components' names.
+    This is one function whose answer is the reward, under the name in the file, or
+    several that the trainer itself adds up, under the names of their components. The
+    result is {} for any other reward.
     """
     if reward.routed_by or reward.gate is not None or reward.transform is not None:
         return {}
@@ -227,9 +228,9 @@ def _call_as_found(
     code: TrainerCode,
     rows: Sequence[Any],
 ) -> Called:
-    """Call the adapters' functions as the trainer does.
+    """Run the trainer's own code on the original functions of the adapters.
 
-    RewardError: one is no function of a module.
+    RewardError: a function has no name at the top of a module.
     """
     functions = []
     for entry, adapter in adapters.items():

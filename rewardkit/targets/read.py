@@ -1,4 +1,4 @@
-"""read_reward(): a trainer's function, class or list of functions as a Reward."""
+"""read_reward(): read a trainer's function, class or list of functions as a Reward."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LIVE_OBJECTS = frozenset(
     "environments environment env envs tokenizer processing_class model trainer "
     "accelerator client sandbox".split()
 )
-"""Arguments that trainers hand over and no file can hold."""
+"""Arguments that trainers pass and no file can hold."""
 
 
 def read_reward(
@@ -49,20 +49,20 @@ def read_reward(
     rows: Sequence[Row] = (),
     timeout: float | None = None,
 ) -> Reward:
-    """Return a trainer's function, object, class or list of functions as a reward.
+    """Read a trainer's function, object, class or list of functions as a reward.
 
     Args:
         value: The function, object, class or list.
         name: Its name.
-        as_: A target, or with a colon behind it a way, "trl:messages".
-        rows: Some of the rollouts that it will see; without any a right and a wrong
-            made-up completion are taken.
-        timeout: Seconds that a call may take; all of one function may take about twice
+        as_: A target, or a target and a way, as "trl:messages".
+        rows: Some of the rollouts to score later; by default a right and a wrong
+            made-up completion.
+        timeout: Seconds for a trial call; all of one function may take about twice
             that.
 
     Raises:
-        RewardError: It is none, or can be read in several ways; it asks for what nobody
-            gives; it returns what no reward can be.
+        RewardError: `value` is no reward or can be read in several ways, it asks for
+            something that no column has, or its result cannot be a reward.
     """
     if isinstance(value, list | tuple):
         value = RewardList.of(value)
@@ -124,13 +124,13 @@ def read_reward(
 
 
 Members = Sequence[tuple[str, Any, float | None]]
-"""Reward functions that are added up: label, function, and weight where one is told."""
+"""Reward functions to add up: label, function, and weight or None."""
 
 
 def _weighed(functions: RewardList, rows: Sequence[Row]) -> Members:
-    """Return functions with the weights of their file, or with which the log has them.
+    """Return functions with the weights of their file, or else those of the log.
 
-    None where neither tells: each then has its trainer's.
+    Without either, a weight is None, and the reading of the function decides.
     """
     columns = parts_of_log(rows)
     if functions.has_weights or not set(functions.labels) <= columns.keys():
@@ -147,7 +147,7 @@ def _weighed(functions: RewardList, rows: Sequence[Row]) -> Members:
 
 
 def parts_of_log(rows: Sequence[Row]) -> dict[str, Numbers]:
-    """Return the columns of numbers that may be the scores of functions, by name."""
+    """Return the numeric columns, which may be scores of functions, by name."""
     columns = columns_of_numbers(rows)
     return {name.removeprefix(LOGGED): columns[name] for name in columns}
 
@@ -155,9 +155,9 @@ def parts_of_log(rows: Sequence[Row]) -> dict[str, Numbers]:
 def _parts(
     value: Any, name: str, targets: Sequence[Target]
 ) -> tuple[Sequence[Target], Members]:
-    """Return the functions of a value that holds several, and the target that says so.
+    """Return the functions of a value that holds several, and the target of them.
 
-    Else the value itself, for all targets.
+    Any other value is its own only member, for all targets.
     """
     for target in targets:
         parts = target.parts(value) if target.parts else ()
@@ -170,7 +170,7 @@ def _parts(
 
 
 def _titles(trials: Sequence[tuple[str, ReadingTrial]]) -> str:
-    """Say which functions were read as whose."""
+    """Say which functions were read as those of which target."""
     names: dict[str, list[str]] = {}
     for name, trial in trials:
         names.setdefault(trial.target.title, []).append(name)
@@ -180,7 +180,7 @@ def _titles(trials: Sequence[tuple[str, ReadingTrial]]) -> str:
 def _describe_lacking(
     trial: ReadingTrial, name: str, column: str, columns: Collection[str]
 ) -> str:
-    """Say which parameter of a function asks for a column that is not there."""
+    """Say which parameter of a function asks for a missing column, and what to do."""
     argument = repr(column)
     for parameter, source in trial.reading.mapping.items():
         if source == column and parameter not in (column, f"{column}s"):
@@ -198,14 +198,15 @@ def _describe_lacking(
 
 
 VALUES_TRIED = (1.0, [1.0], "1", {"score": 1.0})
-"""Values of a key that no row has, one of which changes what it decides. Our choice."""
+"""Values to try for a key that no row has. Our choice."""
 
 
 def _find_lacking_key(trial: ReadingTrial, how: Chooser) -> str:
-    """Return what it reads in an object and no row has, "" where that decides nothing.
+    """Return a key of an object that no row has and that decides the rewards, or "".
 
-    Where all rows get the same, the scores of the log differ, and a value of that key
-    changes what they get. What asks a model is not called for that.
+    The search runs only if all rows get the same reward while the scores of the log
+    differ. A key decides if a value for it changes the rewards. A function that asks a
+    model is not called for this.
     """
     agreement = trial.agreement(how.rows)
     is_other = agreement is not None and agreement <= DIFFERS
@@ -213,7 +214,7 @@ def _find_lacking_key(trial: ReadingTrial, how: Chooser) -> str:
         return ""
     if _asks_model(trial.reading.adapter.called):
         return ""
-    allowance = Allowance(how.limit.seconds)  # of all keys and values
+    allowance = Allowance(how.limit.seconds)  # for all keys and values
     for name in OBJECT_COLUMNS:
         objects = [row.get(name) or {} for row in how.rows]
         are_objects = all(isinstance(item, Mapping) for item in objects)
@@ -227,7 +228,7 @@ def _find_lacking_key(trial: ReadingTrial, how: Chooser) -> str:
 
 
 def _asks_model(function: Any) -> bool:
-    """Return whether a function asks a model, or something that its code names does."""
+    """Return whether a function, or an object that its code names, asks a model."""
     values = [function]
     if inspect.isfunction(function) or inspect.ismethod(function):
         used = inspect.getclosurevars(function)
@@ -238,7 +239,7 @@ def _asks_model(function: Any) -> bool:
 def _decides(
     trial: ReadingTrial, how: Chooser, name: str, key: str, allowance: Allowance
 ) -> bool:
-    """Return whether rows get something else with a value under a key."""
+    """Return whether a value under a key of an object changes the rewards."""
     for value in VALUES_TRIED:
         rows = []
         for row in how.rows:
@@ -250,7 +251,7 @@ def _decides(
 
 
 def _check(trial: ReadingTrial, name: str, how: Chooser) -> None:
-    """RewardError: it cannot be called with these rows, or returns no reward."""
+    """Raise a RewardError if the calls lack a column or return no reward."""
     rows = how.rows
     columns: set[str] = set().union(*rows)
     main, target, failures = trial.main, trial.target, trial.failures
@@ -300,20 +301,20 @@ def _check(trial: ReadingTrial, name: str, how: Chooser) -> None:
 def _components_of(
     trial: ReadingTrial, name: str, used: set[str], prefix: str
 ) -> tuple[dict[str, Any], list[Component]]:
-    """Return fields and components of a function: itself, or one for each of its keys.
+    """Return the fields and components of a function: itself, or one per key.
 
-    Their names are none of those that are `used`.
+    Their names are not in `used`.
     """
     reading, adapter = trial.reading, trial.reading.adapter
     main, is_plain = trial.main, trial.target.name == "plain"
-    # what other functions may ask for
+    # names that other functions may ask for
     used = used | {"rollout", *OF_DATA, *adapter.needs, *reading.mapping.values()}
     docstring = getattr(adapter.called, "__doc__", None) or ""
     why = docstring.strip().partition("\n")[0]
     paid_options: dict[str, Any] = {"weight": reading.weight, "why": why, "range": None}
     unpaid = {"weight": 0.0, "why": "returned beside the score", "range": None}
-    # A number or a dict will be seen; so it will where a trainer takes both and numbers
-    # came.
+    # No answer has shown yet whether the function returns a number or a dict. If the
+    # trainer takes both, an answer with a number decides.
     keys = trial.keys
     takes_both = isinstance(reading.main, tuple)
     is_unseen = not keys and main is not None and not (takes_both and trial.works)
@@ -343,7 +344,7 @@ def _components_of(
         label = name if is_unseen else f"{prefix}{key}"
         label = free_name(identifier(label), used)
         used.add(label)
-        # no trainer is known that would mix up the rows of a plain function
+        # a plain function has no known trainer that needs equal keys in all rows
         number = Key(key, judged=judged, optional=is_plain and main in keys)
         if key == main:
             number = Key(key, main=True, judged=judged, none=trial.target.none)
@@ -355,9 +356,9 @@ def _components_of(
 
 
 def _choose(value: Any, name: str, how: Chooser, any_target: Chooser) -> ReadingTrial:
-    """Choose a reading; of a part that fails one of the object that holds it.
+    """Choose a reading; if a part always fails, try its owner.
 
-    Other classes have methods of such names, too.
+    Classes of other trainers may have methods of the same names.
     """
     trial = choose_reading(value, name, how)
     if trial.fails and isinstance(value, RewardPart):
@@ -370,7 +371,7 @@ def _choose(value: Any, name: str, how: Chooser, any_target: Chooser) -> Reading
 
 
 def _origin(trial: ReadingTrial, name: str, *, has_rows: bool, is_guess: bool) -> str:
-    """Say how a function was read: as what, why, and what fills each argument."""
+    """Say how a function was read: as which target, why, and with which columns."""
     reading = trial.reading
     sentences = [f"{name} read as {trial.target.title}: {reading.reason}"]
     if trial.failures:

@@ -1,8 +1,9 @@
 """rllm's rewards: f(task_info, action) -> RewardOutput, or a class with such a call.
 
 Source: `RewardFunction` in rllm/rewards/reward_types.py and the environments that call
-one, by keyword, with the data set's row as `task_info` and what the agent did as
-`action` (2026-10). Of a `RewardOutput` its `reward` is paid. They are only read so far.
+it by keyword, with the row of the data set as `task_info` and the agent's output as
+`action` (2026-10). The reward is `reward` of a `RewardOutput`. They are only read so
+far.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ RLLM_ARGUMENTS = {"task_info": "the other columns", "action": "completion"}
 
 
 class Function(Adapter):
-    """A function of a task and an action, or the call of an object."""
+    """A function of a task and an action, or ``__call__`` of an object."""
 
     gives_row = True
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return what the data set has of each rollout, and the completions."""
+        """Return the columns of the data set as tasks, and the completions."""
         tasks = MadeColumn(task_info, rows.without(GENERATED).rows())
         return (), {"task_info": tasks, "action": rows.column("completion")}
 
 
 def task_info(row: Row) -> AliasedRow:
-    """Return the columns of the data set, and what a column `task` holds of them."""
+    """Return the columns of the data set, and the keys of a column `task`."""
     task = row.get("task")
     if isinstance(task, Mapping):
         row = {**row, **task}
@@ -38,7 +39,7 @@ def task_info(row: Row) -> AliasedRow:
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of what is called with `task_info` and `action`."""
+    """Propose a reading of a callable of `task_info` and `action`."""
     if called_parameters(value) != list(RLLM_ARGUMENTS):
         return []
     method = "__call__" if isinstance(value, type) else ""

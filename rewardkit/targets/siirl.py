@@ -46,7 +46,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
 
 
 def batch(rows: Sequence[Row]) -> Any:
-    """Return the rows as siiRL hands them to a reward manager."""
+    """Return the rows in the form that siiRL passes to a reward manager."""
     import torch
     from tensordict import NonTensorData, NonTensorStack, TensorDict
 

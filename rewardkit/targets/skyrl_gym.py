@@ -1,8 +1,8 @@
 """SkyRL-gym's environments: class E(BaseTextEnv), step(action) -> {"reward": ..., ...}.
 
 Source: `BaseTextEnv` and `make` of skyrl-gym 0.4, and SkyRL's generator, which makes an
-environment for each completion, with the data set's row as `extras`, and gives its
-`step` the turns as they are generated.
+environment for each completion, with the row of the data set as `extras`, and calls its
+`step` with each generated turn.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ENVIRONMENT_FORM = (
 
 
 def _extras(row: Row) -> dict[str, Any]:
-    """Return what SkyRL hands over: columns, and the truth where it is looked for."""
+    """Return SkyRL's `extras`: the columns, and the truth in its usual places."""
     truth = {"method": "rule", "ground_truth": row.get("ground_truth")}
     extras = {
         "reward_spec": truth,
@@ -54,12 +54,12 @@ def _extras(row: Row) -> dict[str, Any]:
 
 
 class Env(environments.SteppedEnvironment):
-    """A class of environments that is made with the row as `extras`."""
+    """A class of environments that takes the row as `extras`."""
 
     form = f"SkyRL expects {ENVIRONMENT_FORM}"
 
     def make(self, rollout: Row) -> Any:
-        """Return an environment at the start of a rollout."""
+        """Make an environment for a rollout, and pass it the prompt."""
         options = {"env_config": {}, "extras": _extras(rollout)}
         names = options.keys() & parameters(self.function)
         env = self.function(**{name: options[name] for name in names})
@@ -68,12 +68,12 @@ class Env(environments.SteppedEnvironment):
         return env
 
     def outcome(self, answer: Any) -> Mapping[str, Any]:
-        """Return what a step gave as a dict; it does not take gym's tuples."""
+        """Return the result of a step as a dict, {} for a tuple as in gym."""
         return {} if isinstance(answer, tuple) else super().outcome(answer)
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a class with a `step(action)`, made with `extras`."""
+    """Propose a reading of a class with `step(action)` that takes `extras`."""
     if not isinstance(value, type) or "extras" not in parameters(value):
         return []
     if "action" not in parameters(getattr(value, "step", None)):
@@ -95,12 +95,12 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 
 
 class Step(RewardHolder):
-    """The reward of one completion as what `step` returns."""
+    """The reward as a function that returns the result of `step`."""
 
     def __call__(
         self, action: str, prompt: Sequence[Any], extras: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return ``reward``; ``metadata`` has ``score``, ``judged`` and the scores."""
+        """Return the result, with ``score``, ``judged`` and scores in ``metadata``."""
         columns = from_messages([*(prompt or []), *answer_turns(action)])
         spec = extras.get("reward_spec") or extras.get("reward_model") or {}
         row = {"messages": columns["messages"], **extras}
@@ -120,7 +120,7 @@ functions = Step
 
 
 def judged_scores(metadata: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers of an episode that were judged, for `get_metrics`.
+    """Return the judged numbers of an episode, for `get_metrics`.
 
     SkyRL-gym averages each key over the episodes that have it.
     """

@@ -2,8 +2,8 @@
 
 Source: `async_rm` and `batched_async_rm` in slime/rollout/rm_hub/__init__.py and
 `Sample` in slime/utils/types.py of THUDM/slime (2026-10), for `--custom-rm-path`: the
-options of the command line and a sample are handed over by position, with `--group-rm`
-all samples of a prompt. They are only read so far.
+positional arguments are the options of the command line and a sample, or with
+`--group-rm` all samples of a prompt. They are only read so far.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rewardkit.targets.target import Target, TrainerReading
 
 
 class Status(Enum):
-    """How a sample ended."""
+    """The state of a sample, such as completed or truncated."""
 
     PENDING = "pending"
     COMPLETED = "completed"
@@ -30,13 +30,13 @@ class Status(Enum):
 
 
 class Sample(SimpleNamespace):
-    """A stand-in for slime's Sample: what a log has of it."""
+    """A stand-in for slime's Sample, with the values of a log."""
 
     Status = Status
 
 
 class CommandLine:
-    """Stands for the options of slime's command line."""
+    """A stand-in for the options of slime's command line, all of them unknown."""
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
@@ -46,7 +46,7 @@ class CommandLine:
 
 
 def make_sample(row: Row) -> Sample:
-    """Return a rollout as slime's sample; its length in words if not logged."""
+    """Return a rollout as a sample of slime; its length in words if not logged."""
     metadata = row.get("metadata")
     text = row.get("completion")
     status = row.get("status")
@@ -82,7 +82,7 @@ class Function(Adapter):
 
 
 class GroupFunction(Adapter):
-    """A function of the options and a list of samples: here of a group."""
+    """A function of the options and a list of samples, here those of a group."""
 
     together = "batch"
     gives_row = True
@@ -99,7 +99,7 @@ class GroupFunction(Adapter):
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a function of `args` and a `sample`, or `samples`."""
+    """Propose a reading of a function of `args` and a `sample`, or `samples`."""
     names = [] if isinstance(value, type) else required_parameters(value)
     if len(names) != 2 or names[0] != "args" or "sample" not in names[1]:
         return []

@@ -1,4 +1,4 @@
-"""What a target is: a trainer whose reward functions are read, and ours code."""
+"""Records of a target, a trainer whose reward functions we read and write."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.columns import Row
 
 JUDGED = "judged"
-"""Key that says whether there was a reward, where the trainer needs a number.
+"""Key of a flag: 1.0, or 0.0 for a number that only stands for a missing reward.
 
-With the prefix ``judged/`` before its name, a key says so of a component.
+The flag of a component has the prefix ``judged/`` before its name.
 """
 
 
 def is_judged_key(key: str) -> bool:
-    """Return whether a key says that a number was judged, and is no score itself."""
+    """Return whether a key is the flag `JUDGED` of the reward or of a component."""
     return key == JUDGED or key.startswith(JUDGED_PREFIX)
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a trainer can do with a reward, from which the losses follow.
+    """The abilities of a trainer, which decide the losses of an export.
 
     Attributes:
-        weights: "kept" by the trainer, or "baked in".
-        missing: What a row without a reward becomes there, "None" or "number".
-        judged: Whether a key beside the number says that there was none.
-        siblings: "group" where it hands over whole groups, "batch" where siblings may
-            be split over processes, "none" where it calls for one completion at a time.
-        waits: For async components: "together", "alone" where each completion waits
-            for its own, or "each" where nothing else waits.
-        steps: Whether it says which step it is.
-        turns: Whether it hands over the whole transcript.
-        bounds: The range that it asks for, ``None`` where any number will do.
-        columns: All that it hands over of a row, ``None`` where that is every column.
-        also: Sentences on what else is lost there, always.
+        weights: "kept" by the trainer, or "baked in" to the reward.
+        missing: The form of a missing reward, "None" or "number".
+        judged: Whether a key beside the number marks a missing reward.
+        siblings: "group" if it passes whole groups, "batch" if siblings may be split
+            over processes, "none" if it calls for one completion at a time.
+        waits: How it awaits async components: "together", "alone" if each completion
+            blocks the next, or "each" if nothing blocks.
+        steps: Whether it passes the step of the training.
+        turns: Whether it passes the whole transcript.
+        bounds: The range that it requires, or ``None``.
+        columns: The columns that it passes, ``None`` for all.
+        also: Sentences on losses that every export has.
     """
 
     weights: Literal["kept", "baked in"] = "baked in"
@@ -69,8 +69,8 @@ class Abilities:
 class RewardPart:
     """One of the reward functions in a value that holds several.
 
-    It is the method of this name, or a `function` in a list of the owner's. `weight` is
-    what the owner says.
+    It is the owner's method `name`, or a `function` in a list of the owner's. `weight`
+    is set by the owner.
     """
 
     owner: Any
@@ -88,16 +88,16 @@ class TrainerReading:
     """One way in which a trainer would call a function.
 
     Attributes:
-        reason: What of the function was recognised.
-        adapter: What calls it so.
-        mapping: Argument of the trainer -> the column that it is taken from.
-        main: The key that is paid where a dict comes back, or the keys of which the
-            first that there is is paid; ``None`` where all are.
-        weight: The function's weight, where it says one.
-        sure: Whether its names are used by no other trainer.
-        way: Name of this way ("texts", "messages"), where there are several.
-        fits_rows: Whether the trainer takes this way for rollouts such as these.
-        provable: Whether the target's caller for the proof calls such functions.
+        reason: The features by which the function was recognised.
+        adapter: The adapter for these calls.
+        mapping: Argument of the trainer -> the column that fills it.
+        main: The key of the reward in a returned dict, or keys by precedence; ``None``
+            if all keys are rewards.
+        weight: The function's own weight.
+        sure: Whether no other trainer uses its names.
+        way: Name of this way ("texts", "messages"), if there are several.
+        fits_rows: Whether the trainer uses this way for such rollouts.
+        provable: Whether the target's caller for the proof can call the function.
     """
 
     reason: str
@@ -113,11 +113,11 @@ class TrainerReading:
 
 @dataclass(frozen=True)
 class Export:
-    """What is to be written: the reward, and how.
+    """A reward to write, with options.
 
-    `columns` maps canonical columns to the data set's own names; `missing` is what a
-    row gets that has no reward, where the trainer needs a number; `separate` asks for a
-    function a component; `record` and `timeout` are those of `RewardHolder`.
+    `columns` maps canonical columns to the data set's own names. `missing` is the
+    reward of a row that is not judged, if the trainer needs a number. `separate` asks
+    for one function per component; `record` and `timeout` are those of `RewardHolder`.
     """
 
     reward: Reward
@@ -130,17 +130,17 @@ class Export:
 
 @dataclass(frozen=True)
 class TrainerCode:
-    """The trainer's part of a file, behind the reward, which is called ``_reward``.
+    """The trainer's part of a file, which follows the reward, called ``_reward``.
 
     Attributes:
         code: The code.
         imports: The import lines that it needs.
         usage: The configuration lines to paste.
-        functions: Names of what the trainer is to be pointed at.
-        combined: Whether that is the reward as one function, not one a component.
-        private: Whether functions that are copied in need private names, as the
-            trainer takes each public function of the file for a reward.
-        ours: False where a proof calls a user's functions as they were found.
+        functions: Names of the functions or classes for the trainer's configuration.
+        combined: Whether the reward is one function, not one per component.
+        private: Whether copied functions need private names, as the trainer takes each
+            public function of the file for a reward.
+        ours: False if a proof calls the original functions of a user.
     """
 
     code: str
@@ -154,12 +154,12 @@ class TrainerCode:
 
 @dataclass(frozen=True)
 class Called:
-    """What the trainer's own code made of a file.
+    """The values that the trainer's own code computed with a file.
 
     Attributes:
         caller: The code that ran, with its version.
-        values: Lists called ``reward`` (NaN where it has none), and by component.
-        cast: Names of the lists that it casts to float32.
+        values: Lists called ``reward`` (NaN for none), and by component.
+        cast: Names of the lists that the trainer casts to float32.
     """
 
     caller: str
@@ -175,7 +175,7 @@ class Called:
         *,
         cast: bool = False,
     ) -> Self:
-        """Collect a dict a completion, in which `main` is the reward."""
+        """Collect the values of one dict per completion; `main` is the reward."""
         values = {"reward": [scores[main] for scores in rewards]}
         for name in rewards[0] if rewards else ():
             if name != main and not is_judged_key(name):
@@ -185,20 +185,19 @@ class Called:
 
 @dataclass(frozen=True)
 class Target:
-    """A trainer: how its reward functions are recognised, ours made and called.
+    """A trainer, with functions that read, make and call reward functions of its form.
 
     Attributes:
-        name: What a person chooses it by, also the name of its template.
+        name: The name in options, also that of its template.
         title: Its name in sentences.
-        versions: Those that this was tried with.
+        versions: The tested versions.
         form: The signature that it calls.
-        readings: ``readings(value, rows)`` proposes ways to read a value.
-        abilities: What it can do with a reward.
-        functions: Gives a reward as what the trainer calls; None: nothing is code.
-        call: Runs the trainer's own code on a file; None: nothing is proved.
-        parts: The reward functions in a value that holds several, each read by itself.
-        none: What becomes of the trainer where a completion gets ``None``, if it does
-            not take that for "not judged".
+        readings: ``readings(value, rows)`` proposes readings of a value.
+        abilities: The abilities of the trainer.
+        functions: Makes the callables of a reward; None: no file can be written.
+        call: Runs the trainer's own code on a file; None: no proof is possible.
+        parts: Returns the reward functions in a value that holds several.
+        none: What a ``None`` does in the trainer, if that does not mean "not judged".
     """
 
     name: str
@@ -213,13 +212,13 @@ class Target:
     none: str = ""
 
 
-# --- what callers of trainers share
+# --- helpers for the callers of trainers
 
 
 def require_installed(distribution: str, *modules: str) -> str:
     """Return the trainer and its version, such as "trl 1.16.0".
 
-    RewardError: it cannot be imported here.
+    RewardError: the trainer cannot be imported here.
     """
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     number = ""
@@ -236,13 +235,13 @@ def require_installed(distribution: str, *modules: str) -> str:
 
 
 def run_async(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine in a thread of its own, as a notebook's loop runs already."""
+    """Run a coroutine in its own thread, as a notebook's event loop already runs."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         return pool.submit(copy_context().run, asyncio.run, coroutine).result()
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a file from its path, as trainers do."""
+    """Import a file by its path, as trainers do."""
     hashed = hashlib.sha256(str(path.resolve()).encode()).hexdigest()
     name = f"export_{path.stem}_{hashed[:8]}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -254,7 +253,7 @@ def import_file(path: Path) -> ModuleType:
 
 
 def places_by_key(keys: Iterable[str]) -> list[list[int]]:
-    """Return the places of each key: of the rows that a trainer hands over together.
+    """Return the places of each key, so that rows of one key can be called together.
 
     >>> places_by_key(["a", "b", "a"])
     [[0, 2], [1]]

@@ -1,9 +1,9 @@
 """torchtune's rewards: a call with (completion_ids, completions, answers).
 
-Source: `Reward` and `batched_rewards` in torchtune/dev/rl/rewards.py (0.7): called by
-position with the texts of all completions and the truth of each. The tokens are a
-dummy there. Of the `RewardOutput` its `total_reward` is paid, a number a completion.
-They are only read so far.
+Source: `Reward` and `batched_rewards` in torchtune/dev/rl/rewards.py (0.7), which calls
+by position with the texts of all completions and their truths. The tokens are a dummy.
+The reward is `total_reward` of the `RewardOutput`, a number per completion. They are
+only read so far.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ TORCHTUNE_ARGUMENTS = {
 
 
 class Function(Adapter):
-    """A function of lists of completions and answers, or the call of an object."""
+    """A function of lists of completions and answers, or ``__call__`` of an object."""
 
     together = "batch"
     result = staticmethod(values_by_row)
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return tokens, where it takes them, texts and truths."""
+        """Return dummy tokens, if the function takes them, texts and truths."""
         columns = [rows.column("completion"), rows.column("ground_truth")]
         if "completion_ids" in called_parameters(self.function):
             columns.insert(0, [0] * rows.count)
@@ -38,7 +38,7 @@ class Function(Adapter):
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of what is called with `completions` and `answers`."""
+    """Propose a reading of a callable of `completions` and `answers`."""
     names = called_parameters(value)
     if names not in (["completions", "answers"], list(TORCHTUNE_ARGUMENTS)):
         return []

@@ -1,4 +1,4 @@
-"""Readings tried on a few rows: what they answer there."""
+"""Trials of readings: the answers of a function for a few rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rewardkit.targets.target import JUDGED, Target, TrainerReading
 class ReadingTrial:
     """A target's reading of a value, tried on the rows of a sample.
 
-    `answers` has for each row a number, a dict, ``None``, or the Reason of a failure.
+    `answers` has a number, a dict, ``None``, or the Reason of a failure for each row.
     """
 
     target: Target
@@ -36,30 +36,30 @@ class ReadingTrial:
 
     @property
     def name(self) -> str:
-        """What to choose it by: the target, and the way where there are several."""
+        """Return the name for --as: the target, and the way if there are several."""
         way = self.reading.way
         return f"{self.target.name}:{way}" if way else self.target.name
 
     @property
     def works(self) -> bool:
-        """Whether one call at least gave what a reward can be."""
+        """Return whether at least one answer can be a reward."""
         return any(map(_is_reward, self.answers))
 
     @property
     def fails(self) -> bool:
-        """Whether each call that was made failed."""
+        """Return whether no answer can be a reward and a call failed."""
         return bool(self.failures) and not self.works
 
     @property
     def tells_apart(self) -> bool:
-        """Whether two rows got different rewards, as if it understood its arguments."""
+        """Return whether two rows got different rewards."""
         return len(set(map(repr, filter(_is_reward, self.answers)))) > 1
 
     def agreement(self, rows: Sequence[Row]) -> float | None:
-        """Return the share of the rows on which it gives what the log has.
+        """Return the share of rows whose logged score the reading reproduces.
 
-        Of the columns of scores that one counts which it agrees with most; not one that
-        is the same for all rows. None where the log has none.
+        Among several columns of scores the best match counts; a constant column does
+        not count. None if the log has no scores.
         """
         shares = []
         numbers = map(self._main_number, self.answers)
@@ -72,14 +72,14 @@ class ReadingTrial:
         return max(shares, default=None)
 
     def _main_number(self, answer: Any) -> float | None:
-        """Return what an answer pays, None where it pays nothing."""
+        """Return the reward in an answer, or None."""
         if isinstance(answer, Mapping):
             answer = answer.get(self.main or "score")
         return float(answer) if _is_number(answer) and answer is not None else None
 
     @property
     def rewards(self) -> list[Any]:
-        """The answers, of a dict the number that is paid, or the only one."""
+        """Return the answers, with a dict replaced by its reward or only number."""
         rewards = []
         for answer in self.answers:
             if isinstance(answer, Mapping) and _is_number(answer.get(self.main, "")):
@@ -92,22 +92,22 @@ class ReadingTrial:
 
     @property
     def calls_made(self) -> list[Any]:
-        """The answers but for those of calls that were not made."""
+        """Return the answers without those of skipped calls."""
         return [answer for answer in self.answers if not _is_untried(answer)]
 
     @property
     def failures(self) -> list[Reason]:
-        """Why calls failed."""
+        """Return the reasons why calls failed."""
         return [answer for answer in self.calls_made if isinstance(answer, Reason)]
 
     @property
     def dicts(self) -> list[Mapping[str, Any]]:
-        """The answers that are dicts."""
+        """Return the answers that are dicts."""
         return [answer for answer in self.answers if isinstance(answer, Mapping)]
 
     @property
     def main(self) -> str | None:
-        """The key that is paid where dicts came back, None where all are."""
+        """Return the key of the reward in dicts, None if all keys are rewards."""
         main = self.reading.main
         if not isinstance(main, tuple):
             return main
@@ -118,7 +118,7 @@ class ReadingTrial:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the dicts, in order, whose values are all numbers or ``None``."""
+        """Return the keys of the dicts, in order, whose values are numbers or None."""
         keys = []
         for key, scores in lists_of_columns(self.dicts).items():
             if not all(map(_is_number, scores)):
@@ -129,13 +129,13 @@ class ReadingTrial:
 
     @property
     def says_judged(self) -> bool:
-        """Whether export wrote it, with a key that says where there is no reward."""
+        """Return whether export wrote the function, and its dicts have `JUDGED`."""
         values = getattr(self.reading.adapter.function, "__globals__", {}).values()
         is_ours = any(isinstance(value, RewardHolder) for value in values)
         return is_ours and {JUDGED, self.main} <= set(self.keys)
 
     def differs(self, other: ReadingTrial) -> bool:
-        """Whether a row that both were tried on got another answer."""
+        """Return whether two trials have different answers for a row."""
         for answer, other_answer in zip(self.answers, other.answers, strict=True):
             if _is_untried(answer) or _is_untried(other_answer):
                 continue
@@ -148,7 +148,7 @@ Numbers = NDArray[np.float64]
 
 
 def columns_of_numbers(rows: Sequence[Row]) -> dict[str, Numbers]:
-    """Return the columns of numbers of these rows, (rows,) each; NaN for none."""
+    """Return the numeric columns of these rows, (rows,) each; NaN for missing."""
     columns = {}
     for name, values in lists_of_columns(rows).items():
         if all(map(_is_number, values)):
@@ -157,7 +157,7 @@ def columns_of_numbers(rows: Sequence[Row]) -> dict[str, Numbers]:
 
 
 def scores_of_log(rows: Sequence[Row]) -> dict[str, Numbers]:
-    """Return the scores that the log has of these rows, (rows,) each; NaN for none."""
+    """Return the logged scores of these rows, (rows,) each; NaN for missing."""
     columns = columns_of_numbers(rows)
     return {name: columns[name] for name in columns if name.startswith(LOGGED)}
 
@@ -185,10 +185,9 @@ def _is_reward(answer: Any) -> bool:
 
 @dataclass(eq=False)
 class Allowance:
-    """The `seconds` that are left for trying one function, in all its readings.
+    """The `seconds` left for trials of one function, in all its readings.
 
-    They are not counted where a process had to start, which also imports what the
-    function needs.
+    The time of a starting process does not count, as it includes imports.
     """
 
     seconds: float
@@ -202,10 +201,10 @@ def try_reading(
     limit: TimeLimit,
     allowance: Allowance,
 ) -> ReadingTrial:
-    """Call a reading for each of these rows, or for all where it needs siblings.
+    """Call a reading for each of these rows, or for all rows if it needs siblings.
 
-    Each call is limited where the function can be sent to another process, and all of
-    them by the allowance: a Reason stands for the answer of a call that was not made.
+    A call is limited if the function can run in another process; all calls together are
+    limited by the allowance. A Reason takes the place of a skipped call's answer.
     """
     together = reading.adapter.together
     inputs: list[Any] = [dict(row) for row in rows]
@@ -215,7 +214,7 @@ def try_reading(
         inputs = [[row] for row in inputs]
     answers: list[Any] = []
     while len(answers) < len(inputs) and allowance.seconds > 0:
-        # twice as many each time
+        # double the number of rows each time
         batch = inputs[len(answers) :][: max(1, len(answers))]
         start = time.monotonic()
         batch_answers = _call(reading, batch, limit)
@@ -239,7 +238,7 @@ def try_reading(
 def _call(
     reading: TrainerReading, inputs: Sequence[Any], limit: TimeLimit
 ) -> list[Any]:
-    """Return the answers, of another process where the function can be sent."""
+    """Return the answers, from another process if the function can be sent there."""
     adapter = reading.adapter
     calls = Calls(adapter, [inputs], {}, len(inputs), plain_values, is_async(adapter))
     try:

@@ -1,7 +1,7 @@
 """TRL's reward functions: f(prompts, completions, **columns) -> list[float | None].
 
-Source: `GRPOTrainer._calculate_rewards` of TRL 1.16. Also read so: the batch functions
-of Tunix and ms-swift.
+Source: `GRPOTrainer._calculate_rewards` of TRL 1.16. The batch functions of Tunix and
+ms-swift are read in the same way.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from rewardkit.targets.target import (
 from rewardkit.targets.turns import batch_columns, split_column
 
 SURE_PARAMETERS = {"completions", "completion_ids"}
-"""Parameters that no other trainer's functions have."""
+"""Parameters by which a function is surely TRL's."""
 TRL_ARGUMENTS = (
     "prompts",
     "completions",
@@ -76,7 +76,7 @@ class Function(Adapter):
     together = "batch"
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return prompts, completions and columns, as far as it asks for them."""
+        """Return the prompts, completions and columns that the function asks for."""
         arguments = {}
         for name in ("prompts", "completions"):
             if takes(self.function, name):
@@ -86,7 +86,7 @@ class Function(Adapter):
         return (), arguments | self.columns(rows)
 
     def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
-        """Return the state of the trainer, and what takes notes."""
+        """Return the state of the trainer, and the functions that log."""
         steps = rows.column("step")
         shared: dict[str, Callable[[int], Any]] = {
             "trainer_state": lambda place: SimpleNamespace(
@@ -99,25 +99,25 @@ class Function(Adapter):
 
     @property
     def shared_columns(self) -> tuple[str, ...]:
-        """A call is for one step, where it takes the state of the trainer."""
+        """Return the step, as a call with the trainer's state is for one step."""
         return ("step",) if takes(self.function, "trainer_state") else ()
 
     def gives(self, column: str) -> bool:
-        """Whether it is the step, which stands in the state of the trainer."""
+        """Return whether a column is the step, in the state of the trainer."""
         return column == "step" and asks_for(self.function, "trainer_state")
 
     def reads(self, column: str) -> bool:
-        """Whether its own code reads this column; the row is behind its keywords."""
+        """Return whether the function's code reads a column, or the row by keywords."""
         if column == ROLLOUT:
             return reads_keywords(self.called)
         return super().reads(column)
 
     def columns(self, row: Mapping[str, T]) -> dict[str, T]:
-        """Return the columns that it asks for, by its own names."""
+        """Return the columns that the function asks for, by its own names."""
         return filled_columns(self.function, row, TRL_ARGUMENTS)
 
     def result(self, answer: Any) -> Any:
-        """Return a list; a NaN in it is ``None``, as the trainer takes it."""
+        """Return a list with ``None`` for NaN, which mean the same to the trainer."""
         if type(answer) is not list and isinstance(
             answer, Iterator
         ):  # a generator, which the trainer takes as well
@@ -133,7 +133,7 @@ class Function(Adapter):
 def texts_or_turns(
     rows: RowColumns, name: str, *, conversational: bool
 ) -> Sequence[Any]:
-    """Return prompts or completions, as texts or as lists of messages."""
+    """Return the prompts or the completions, as texts or as lists of messages."""
     return split_column(rows, name) if conversational else rows.column(name)
 
 
@@ -145,7 +145,7 @@ def _are_chats(rows: Sequence[Row]) -> bool:
 
 
 def read_with_texts(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of what asks for `completions`, with texts as completions."""
+    """Propose a reading of a function of `completions`, with completions as texts."""
     sure = not SURE_PARAMETERS.isdisjoint(parameters(value))
     if isinstance(value, type) or is_atropos(value) or is_areal(value):
         return []
@@ -166,9 +166,9 @@ def _reason(value: Any, form: str) -> str:
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the readings of such a function, with texts and with messages.
+    """Propose readings of a function of `completions`, with texts and with messages.
 
-    Of llm-finetuning's classes, too, and those with a ``__call__(**kwargs)``.
+    Classes of llm-finetuning and those with ``__call__(**kwargs)`` are read, too.
     """
     if isinstance(value, type):
         if not (hasattr(value, "as_fn") or is_called_with_anything(value)):
@@ -185,15 +185,15 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
             fits_rows=_are_chats(rows),
         )
         ways = [replace(texts, way="texts"), chats]
-    return sorted(ways, key=lambda way: not way.fits_rows)  # as the trainer decides
+    return sorted(ways, key=lambda way: not way.fits_rows)  # the trainer's rule
 
 
 @dataclass(frozen=True, repr=False)
 class Combined(RewardHolder):
-    """The whole reward as one function: ``None`` where a completion has none.
+    """The whole reward as one function, ``None`` for a completion without a reward.
 
-    With `metrics`, figures of each component go to the trainer's ``log_metric``, see
-    `component_metrics`; notes of components to its ``log_extra``.
+    Notes of components go to the trainer's ``log_extra``, and with `metrics` the
+    metrics of `component_metrics` to its ``log_metric``.
     """
 
     metrics: bool = field(default=True, kw_only=True)
@@ -207,7 +207,7 @@ class Combined(RewardHolder):
     def rate_batch(
         self, prompts: Any, completions: Any, columns: Mapping[str, Any]
     ) -> Rated:
-        """Score a batch, and log what the trainer has a place for, once a batch."""
+        """Score a batch, and log notes and metrics once a batch."""
         rated = self.rate(_columns(prompts, completions, columns), len(completions))
         log_extra, log_metric = columns.get("log_extra"), columns.get("log_metric")
         if not self.is_first:
@@ -224,7 +224,7 @@ class Combined(RewardHolder):
 
 @dataclass(frozen=True, repr=False)
 class Separate(Combined):
-    """One component as a function, before its weight: ``None`` where it is missing."""
+    """One component as a function, before its weight, ``None`` for a missing score."""
 
     component: str = field(kw_only=True)
 
@@ -235,7 +235,7 @@ class Separate(Combined):
     def __call__(
         self, /, prompts: Any, completions: Any, **columns: Any
     ) -> list[float | None]:
-        """Return the scores of a batch."""
+        """Return the component's scores of a batch."""
         rated = self.rate_batch(prompts, completions, columns)
         return rated.scores[self.component]
 
@@ -243,7 +243,7 @@ class Separate(Combined):
 def _columns(
     prompts: Any, completions: Any, columns: Mapping[str, Any]
 ) -> dict[str, list[Any]]:
-    """Return the batch as canonical columns; chats also as the whole transcript."""
+    """Return the batch as canonical columns, with transcripts of chats."""
     batch = {**columns, "prompt": list(prompts)}
     if any(isinstance(completion, list) for completion in completions):
         batch["messages"] = []
@@ -258,8 +258,8 @@ def functions(
 ) -> list[Callable[..., list[float | None]]]:
     """Return the reward for `GRPOTrainer(reward_funcs=...)`.
 
-    One function, or one a component where `separate`. With separate functions give the
-    weights as ``GRPOConfig(reward_weights=list(reward.weights.values()))``.
+    With `separate` there is one function per component: then give the weights as
+    ``GRPOConfig(reward_weights=list(reward.weights.values()))``.
     """
     if not separate:
         return [Combined(reward, **options)]

@@ -1,4 +1,4 @@
-"""Truths of a training set: JSON texts, parsed where a reward takes objects."""
+"""Parse truths that are JSON texts in a training set, for rewards that take objects."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ OBJECTS = re.compile(r"\b(?:dict|list|tuple|Mapping|Sequence|MutableMapping)\b")
 
 
 MOST_TRIALS = 8
-"""Truths that are tried as texts before they are left to be texts. Our choice: a gate
+"""Truths to try as texts, at most, before all of them stay texts. Our choice: a gate
 may keep the first few from the function that reads them."""
 
 
 class TruthParser:
-    """Parses the truths of rows as a reward takes them.
+    """A parser of truths into the form that a reward takes.
 
-    A Parquet file of a training set often holds objects and lists as JSON texts. They
-    are parsed where a function of the reward says in its annotation that it takes a
-    dict or a list, or fails on one of the first few texts as it is. Other truths stay
-    as they are.
+    A Parquet file of a training set often stores objects and lists as JSON texts. They
+    are parsed if the annotation of a function of the reward asks for a dict or a list,
+    or if such a function fails on one of the first few texts. Other truths stay
+    unchanged.
     """
 
     def __init__(self, reward: Reward) -> None:
@@ -37,11 +37,11 @@ class TruthParser:
         self.trials_left = MOST_TRIALS
 
     def parse(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Return rows whose truths are what the reward takes.
+        """Return rows with truths in the form that the reward takes.
 
         Raises:
-            RewardError: a function takes no text by its annotation, and a truth is one
-                that is no JSON of an object or a list.
+            RewardError: an annotation excludes texts, and a truth is a text that is not
+                a JSON object or array.
         """
         return [self._parse_row(row) for row in rows]
 
@@ -64,7 +64,7 @@ class TruthParser:
 
 
 def _read_object(truth: Any) -> Any:
-    """Return the dict or list that a JSON text holds, None for anything else."""
+    """Parse a JSON text of a dict or list; return None for any other value."""
     if not isinstance(truth, str) or truth.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -75,7 +75,7 @@ def _read_object(truth: Any) -> Any:
 
 
 def _takers_of_objects(reward: Reward) -> Iterator[tuple[str, str]]:
-    """Yield functions that take the truth and are annotated to take no text."""
+    """Yield name and annotation of each function whose truth may not be a text."""
     for name, function in _functions_of_truth(reward):
         parameter = parameters(function).get(TRUTH)
         if parameter is None or parameter.annotation is parameter.empty:
@@ -90,7 +90,7 @@ def _takers_of_objects(reward: Reward) -> Iterator[tuple[str, str]]:
 
 
 def _functions_of_truth(reward: Reward) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the fields and components that are given the column of the truth."""
+    """Yield the fields and components that may take the truth, by name."""
     for branch in reward.branches:
         yield from branch.fields.items()
         for component in branch.components:
@@ -99,7 +99,7 @@ def _functions_of_truth(reward: Reward) -> Iterator[tuple[str, Callable[..., Any
 
 
 def _fails_on_text(reward: Reward, row: Mapping[str, Any]) -> bool:
-    """Whether a function takes the text of this row for an object, and fails."""
+    """Return whether a function fails as it takes the row's text for an object."""
     with scoring():
         result = reward(**row)
     reasons = result.reasons.values()

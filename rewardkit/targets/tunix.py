@@ -1,7 +1,7 @@
 """Tunix's f(prompts, completions, **columns) -> list, agent-tunix's f(response, ...).
 
 Source: `SequenceRewardManager` and the command line's `obtain_reward_fn` of Tunix
-0.1.7, which takes each public function of the file for a reward; `rewards.py` and the
+0.1.7, which treats each public function of the file as a reward; `rewards.py` and the
 documentation of agent-tunix, whose documented functions are for one response, and whose
 code calls `get_reward_functions()`.
 """
@@ -49,13 +49,13 @@ class Function(Adapter):
     gives_row = True
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the columns that it asks for, and all of them as `metadata`."""
+        """Return the columns that the function asks for, and all as `metadata`."""
         metadata = {"metadata": rows.rows(AliasedRow)}
         return (), fill(self.function, rows, metadata)
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return TRL's reading with texts, or that of a function of one `response`."""
+    """Propose TRL's reading with texts, or one of a function of one `response`."""
     batches, names = trl.read_with_texts(value, rows), parameters(value)
     if batches or isinstance(value, type) or "response" not in names:
         return batches
@@ -69,7 +69,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 
 
 class Rewards(RewardHolder):
-    """The reward of a batch, as numbers."""
+    """The reward as a function that returns the numbers of a batch."""
 
     def __call__(
         self, /, prompts: Any, completions: Any, **columns: Any
@@ -86,7 +86,7 @@ class Rewards(RewardHolder):
 
 
 def _plain_list(column: Any) -> list[Any]:
-    """Return a column as plain values; bytes, as data pipelines give them, as text."""
+    """Return a column as plain values, with the bytes of data pipelines as text."""
     if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__len__"):
         return []
     values = column.tolist() if hasattr(column, "tolist") else list(column)
@@ -97,12 +97,12 @@ def _plain_list(column: Any) -> list[Any]:
 
 
 def functions(reward: Reward, **options: Any) -> list[Rewards]:
-    """Return the reward for `GRPOLearner(reward_fns=...)`; options as of `Rewards`."""
+    """Return the reward for `GRPOLearner(reward_fns=...)`; options as in `Rewards`."""
     return [Rewards(reward, **options)]
 
 
 def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
-    """Call Tunix's `SequenceRewardManager` on the functions its command line takes."""
+    """Call Tunix's `SequenceRewardManager` on the public functions of the file."""
     version = require_installed("google-tunix", "tunix", "absl")
     from tunix.rl.algorithm_config import AlgorithmConfig
     from tunix.rl.reward_manager import SequenceRewardManager
@@ -120,7 +120,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
 
 
 def public_functions(module: ModuleType) -> list[Callable[..., Any]]:
-    """Return the functions that Tunix's command line takes: a file's own, without _."""
+    """Return a file's own public functions, which Tunix's command line uses."""
     functions: list[Callable[..., Any]] = []
     for name, function in inspect.getmembers(module, inspect.isfunction):
         if not name.startswith("_") and function.__module__ == module.__name__:
@@ -148,8 +148,7 @@ TUNIX = Target(
 )
 
 
-# --- reward functions by name, as agent-tunix documents them: registered, or as
-# ``module.function``
+# --- agent-tunix's reward functions by name: registered, or ``module.function``
 
 Registered = TypeVar("Registered", bound=Callable[..., Any])
 
@@ -157,9 +156,10 @@ _REGISTERED: dict[str, Callable[..., Any]] = {}
 
 
 def register_reward_function(name: str, function: Registered) -> Registered:
-    """Keep a reward function, or a Reward, under a name, and return it.
+    """Register a reward function, or a Reward, under a name, and return it.
 
-    The last of a name counts. RewardError: not a name, not callable.
+    A later function replaces one of the same name. RewardError: not a name, not
+    callable.
     """
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
         raise RewardError(
@@ -177,7 +177,7 @@ def register_reward_function(name: str, function: Registered) -> Registered:
 def get_reward_function(name: str) -> Callable[..., Any]:
     """Return the function registered under a name, or import ``module.function``.
 
-    RewardError: there is none, or its module fails while it is imported.
+    RewardError: there is no such function, or the import of its module fails.
 
     >>> is_long = lambda response: float(len(response) > 9)
     >>> register_reward_function("long", is_long)("2 + 2 = 4.")

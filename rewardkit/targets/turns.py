@@ -1,4 +1,4 @@
-"""A row as chat messages: conversations of prompt and completion, and back."""
+"""Convert rows to chat messages and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rewardkit.targets.columns import Row
 
 
 def prompt_turns(row: Row) -> list[dict[str, Any]]:
-    """Return the prompt's turns, a text as one turn of the user."""
+    """Return the prompt as messages; a text is one message of the user."""
     prompt = row.get("prompt")
     if prompt is None:
         return []
@@ -21,7 +21,7 @@ def prompt_turns(row: Row) -> list[dict[str, Any]]:
 
 
 def transcript(row: Row) -> list[dict[str, Any]]:
-    """Return the column `messages`, else the prompt with the completion behind it.
+    """Return the column `messages`, else the prompt followed by the completion.
 
     >>> transcript({"prompt": "2+2?", "completion": "4"})
     [{'role': 'user', 'content': '2+2?'}, {'role': 'assistant', 'content': '4'}]
@@ -33,10 +33,10 @@ def transcript(row: Row) -> list[dict[str, Any]]:
 
 
 def from_messages(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a conversation as a row's `prompt`, `completion` and `messages`.
+    """Return a conversation as `prompt`, `completion` and `messages` of a row.
 
-    The prompt is what stands before the first turn of the assistant: a text where that
-    is one turn of the user. The completion is the text of the assistant's last turn.
+    The prompt is the list of turns before the assistant's first one, or the text of a
+    single user turn. The completion is the text of the assistant's last turn.
 
     >>> from_messages(transcript({"prompt": "2+2?", "completion": "4"}))["prompt"]
     '2+2?'
@@ -51,10 +51,10 @@ def from_messages(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def split(row: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the turns of the prompt, and those that were generated.
+    """Split a transcript into the turns of the prompt and the generated turns.
 
-    A prompt of messages says by its length where that is; else the first turn of the
-    assistant begins what was generated.
+    A prompt of messages has the length of the first part. Otherwise the generated part
+    begins with the assistant's first turn.
     """
     turns = transcript(row)
     prompt = row.get("prompt")
@@ -65,19 +65,19 @@ def split(row: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 def conversations(rows: RowColumns) -> Sequence[dict[str, Any]]:
-    """Return what each row has of `prompt`, `completion` and `messages`."""
+    """Return the rows with only `prompt`, `completion` and `messages`."""
     others = set(rows) - {"prompt", "completion", "messages"}
     return rows.without(others).rows()
 
 
 def are_of_two_texts(rows: RowColumns) -> bool:
-    """Whether each conversation is a prompt and a completion, which are texts."""
+    """Return whether each conversation is a prompt text and a completion."""
     prompts = rows.column("prompt")
     return "messages" not in rows and {str}.issuperset(map(type, prompts))
 
 
 def split_column(rows: RowColumns, name: str) -> Sequence[list[dict[str, Any]]]:
-    """Return the turns of each `prompt`, or those of each `completion`."""
+    """Return the turns of each row's prompt, or of its completion, by `name`."""
     if are_of_two_texts(rows):
         turns = question_turns if name == "prompt" else answer_turns
         return MadeColumn(turns, rows.column(name))
@@ -86,12 +86,12 @@ def split_column(rows: RowColumns, name: str) -> Sequence[list[dict[str, Any]]]:
 
 
 def question_turns(text: Any) -> list[dict[str, Any]]:
-    """Return a prompt as the user's one turn."""
+    """Return a prompt as a single user turn."""
     return [{"role": "user", "content": text}]
 
 
 def answer_turns(text: Any) -> list[dict[str, Any]]:
-    """Return a completion as the assistant's one turn."""
+    """Return a completion as a single assistant turn."""
     return [{"role": "assistant", "content": text}]
 
 
@@ -103,7 +103,7 @@ def transcripts(rows: RowColumns) -> Sequence[list[dict[str, Any]]]:
 
 
 def _two_turns(prompt: str, completion: Any) -> list[dict[str, Any]]:
-    # written out, as it is made for each row of a log
+    # inlined, as it runs for each row of a log
     return [
         {"role": "user", "content": prompt},
         {"role": "assistant", "content": completion},
@@ -111,7 +111,7 @@ def _two_turns(prompt: str, completion: Any) -> list[dict[str, Any]]:
 
 
 def generated_texts(row: Row) -> list[str]:
-    """Return the assistant's generated texts, one a turn."""
+    """Return the assistant's generated texts, one per turn."""
     if not isinstance(row.get("messages"), list):
         return [row["completion"]]
     texts = []
@@ -124,11 +124,11 @@ def generated_texts(row: Row) -> list[str]:
 def batch_columns(
     completions: Sequence[Any], arguments: Mapping[str, Any], *, spread: bool = False
 ) -> dict[str, list[Any]]:
-    """Return what a trainer hands over of a batch as columns.
+    """Convert a trainer's arguments for a batch to columns.
 
-    Columns are the completions as texts, each list of their length, and what
-    conversations in `messages` say. Other values are repeated where the trainer gives
-    one for all (`spread`), else left out; the step of a `trainer_state` is a column.
+    Columns are the completions as texts, each list of the same length, and the prompts
+    of conversations in `messages`. With `spread` other values are repeated for all
+    rows, else they are left out. The step of a `trainer_state` is a column.
     """
     count = len(completions)
     columns: dict[str, list[Any]] = {}
@@ -161,14 +161,14 @@ def _are_conversations(messages: Sequence[Any]) -> bool:
 
 
 def _is_column(name: str, values: Any, count: int) -> bool:
-    """Whether it is a column of so many values, and no single conversation."""
+    """Return whether `values` is a column of `count` rows, not one conversation."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return False
     return name != "messages" or not any(isinstance(turn, Mapping) for turn in values)
 
 
 def _add_conversations(columns: dict[str, list[Any]]) -> None:
-    """Put what the conversations in `messages` say into the other columns."""
+    """Fill prompts and completions from the conversations in `messages`."""
     rows = [from_messages(turns) for turns in columns["messages"]]
     columns["messages"] = [row["messages"] for row in rows]
     columns.setdefault("prompt", [row["prompt"] for row in rows])
@@ -176,5 +176,5 @@ def _add_conversations(columns: dict[str, list[Any]]) -> None:
         last = row["messages"][-1]
         text = columns["completion"][place]
         if last.get("role") != "assistant" and last.get("content") == text:
-            # what a tool said is no completion
+            # the text of a tool is no completion
             columns["completion"][place] = row["completion"]

@@ -1,8 +1,8 @@
 """verifiers' rewards of v1: async f(task, trace), also as marked methods of a Task.
 
-Source: `Task.score` of verifiers 0.4.0, which calls by name with those of `task`,
-`trace` and `runtime` that a function asks for, and takes functions from files by its
-configuration. `verifiers_rubrics.py` has what was before v1.
+Source: `Task.score` of verifiers 0.4.0, which passes by name those of `task`, `trace`
+and `runtime` that a function asks for, and loads functions from files by its
+configuration. `verifiers_rubrics.py` reads rewards before v1.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ class Function(Adapter):
 
     @property
     def called(self) -> Any:
-        """The function, or the method of the class, which gets the task first."""
+        """Return the function, or the method, whose first argument is the task."""
         return getattr(self.function, self.method) if self.method else self.function
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the tasks' data and finished traces.
+        """Return the data of the tasks and finished traces.
 
-        ValueError: it asks for an agent's box.
+        ValueError: the function requires `runtime`, an agent's sandbox.
         """
         if "runtime" in required_parameters(self.called):
             raise ValueError(
@@ -95,7 +95,7 @@ class Function(Adapter):
                 kind = self.function.data_type()
         data = tasks_of(rows, kind)
         if self.method or _is_loaded():
-            data = list(data)  # one object for all who get it
+            data = list(data)  # the same objects for all arguments
         if _is_loaded():
             traces = MadeColumn(partial(trace_of, task=task_name), rows.rows(), data)
         elif are_of_two_texts(rows):
@@ -109,7 +109,7 @@ class Function(Adapter):
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of a marked method, or of a function of a trace."""
+    """Propose a reading of a marked method, or of a function of a trace."""
     if isinstance(value, RewardPart):
         reason = "a metric, which is not paid"
         if value.weight:
@@ -131,14 +131,14 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 
 @dataclass(frozen=True, repr=False)
 class Rewards(RewardHolder):
-    """The reward of a trace, or the score of one `component` before its weight."""
+    """The reward as a function of a trace, or one `component` before its weight."""
 
     component: str | None = field(default=None, kw_only=True)
 
     def __call__(self, task: Any, trace: Any) -> float:
-        """Return the number, `missing` where there is none.
+        """Return the reward or score, or `missing`.
 
-        The scores of a whole reward become metrics of the trace: those that are judged.
+        The judged scores of a whole reward become metrics of the trace.
         """
         rated = self.rate_rows([columns_of(task, trace)])
         if self.component is None:
@@ -182,20 +182,19 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     return Called(f"Task.score of {version}", values)
 
 
-# --- verifiers' side: a row as a task's data and as a finished trace, and a trace as a
-# row
+# --- verifiers' side: a row as data of a task and as a finished trace, and back
 
 
 def data_of(row: Row) -> Any:
-    """Return the data of one task, see `tasks_of`."""
+    """Return the data of the task of a row, see `tasks_of`."""
     return tasks_of(RowColumns.of([row]))[0]
 
 
 def tasks_of(rows: RowColumns, kind: Any = None) -> Sequence[Any]:
-    """Return the data of tasks, of the class `kind` or of verifiers' loose one.
+    """Return the data of tasks, of the class `kind` or verifiers' class for any data.
 
-    A stand-in where verifiers is not loaded. ValueError: a field of the class has no
-    column, or one of the wrong type.
+    If verifiers is not loaded, the data is a stand-in. ValueError: a field of the class
+    has no column, or a value of the wrong type.
     """
     is_loose = kind is None and "verifiers.v1.task" in sys.modules
     if is_loose:
@@ -208,7 +207,7 @@ def tasks_of(rows: RowColumns, kind: Any = None) -> Sequence[Any]:
 
 
 class StandInTask:
-    """The data of a task, where verifiers is not loaded: its columns as attributes."""
+    """A stand-in for the data of a task, with columns as attributes."""
 
     def __init__(self, row: dict[str, Any]) -> None:
         self.__dict__ = row
@@ -221,16 +220,16 @@ class StandInTask:
 
 
 def _validated(row: AliasedRow, kind: Any, *, is_loose: bool) -> Any:
-    """Return the columns that are fields of a class of tasks, as its object.
+    """Return an object of a class of tasks, with its fields filled from columns.
 
-    A loose class takes all columns, each also under its other names.
+    A loose class takes all columns, each also by its aliases.
     """
     fields = kind.model_fields
     names = [name for name in fields if name in row]
     if is_loose:
         info = row.get("extra_info")
         others = {*CANONICAL, *row, *(info if isinstance(info, Mapping) else ())}
-        others -= {"prediction"} - row.keys()  # the field of many rewards
+        others -= {"prediction"} - row.keys()  # many rewards have a field of this name
         names = [name for name in others - set(fields) if name in row]
         names += [name for name in ("prompt", "system_prompt") if name in row]
     values = {}
@@ -246,7 +245,7 @@ def _is_loaded() -> bool:
 
 
 def trace_of(row: Row, data: Any, task: str = "Task") -> Any:
-    """Return a finished trace of the logged turns, or a stand-in."""
+    """Return a finished trace of the logged turns, or a stand-in for it."""
     if not _is_loaded():
         return stand_in_trace(row)
     turns, is_sampled = _sampled_turns(row)
@@ -276,7 +275,7 @@ def trace_of(row: Row, data: Any, task: str = "Task") -> Any:
 
 
 def _sampled_turns(row: Row) -> tuple[list[dict[str, Any]], list[bool]]:
-    """Return the turns of a conversation, and which the model wrote."""
+    """Return the turns of a conversation, and whether the model wrote each."""
     before, after = split(row)
     is_sampled = [False] * len(before)
     is_sampled += [turn.get("role") == "assistant" for turn in after]
@@ -284,14 +283,14 @@ def _sampled_turns(row: Row) -> tuple[list[dict[str, Any]], list[bool]]:
 
 
 def stand_in_trace(row: Row) -> StandInTrace:
-    """Return the stand-in of a trace, once its messages can be read."""
+    """Return the stand-in for a trace, after a check that its messages can be read."""
     trace = StandInTrace(row.get("prompt"), row.get("completion"), row.get("messages"))
     _ = trace.messages
     return trace
 
 
 class StandInTrace:
-    """What functions read of a trace, where verifiers is not loaded."""
+    """A stand-in for a trace, with the attributes that functions read."""
 
     root_reply = None
 
@@ -300,7 +299,7 @@ class StandInTrace:
 
     @cached_property
     def messages(self) -> list[Any]:
-        """All turns."""
+        """Return all turns."""
         fields = {"content": None, "tool_calls": None}
         row = dict(zip(("prompt", "completion", "messages"), self._texts, strict=True))
         turns, self._is_sampled = _sampled_turns(row)
@@ -308,23 +307,23 @@ class StandInTrace:
 
     @cached_property
     def assistant_messages(self) -> list[Any]:
-        """The turns that the model wrote."""
+        """Return the turns that the model wrote."""
         messages = self.messages
         return list(compress(messages, self._is_sampled))
 
     @cached_property
     def tool_messages(self) -> list[Any]:
-        """What tools said."""
+        """Return the turns of tools."""
         return [message for message in self.messages if message.role == "tool"]
 
     @cached_property
     def last_message(self) -> Any:
-        """The last turn."""
+        """Return the last turn."""
         return self.messages[-1]
 
     @property
     def last_reply(self) -> str:
-        """The text of the last turn that the model wrote."""
+        """Return the text of the last turn that the model wrote."""
         _, completion, messages = self._texts
         if not messages:
             return content_text(completion).strip()
@@ -333,12 +332,12 @@ class StandInTrace:
 
     @cached_property
     def num_turns(self) -> int:
-        """How many turns the model wrote."""
+        """Return the number of turns that the model wrote."""
         return len(self.assistant_messages)
 
     @cached_property
     def transcript(self) -> str:
-        """All turns as one text."""
+        """Return all turns as one text."""
         texts = []
         for message in self.messages:
             texts.append(f"[{message.role}]\n{content_text(message.content)}")
@@ -346,7 +345,7 @@ class StandInTrace:
 
 
 def _verifiers_message(turn: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message of OpenAI's form as verifiers has it, its calls flat."""
+    """Convert a message from OpenAI's form to verifiers', with flat tool calls."""
     message = {name: value for name, value in turn.items() if value is not None}
     calls = []
     for place, call in enumerate(message.pop("tool_calls", ())):
@@ -369,7 +368,7 @@ def _verifiers_message(turn: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(task: Any, trace: Any) -> dict[str, Any]:
-    """Return a trace as a row: the task's fields, the messages, the last answer."""
+    """Convert a trace to a row: fields of the task, messages, and the last reply."""
     completion = getattr(trace, "root_reply", None)
     if completion is None:
         last = [_fields_of(reply) for reply in trace.assistant_messages[-1:]]
@@ -382,7 +381,7 @@ def columns_of(task: Any, trace: Any) -> dict[str, Any]:
 
 
 def _fields_of(record: Any, *, exclude_none: bool = True) -> dict[str, Any]:
-    """Return the fields of a model of pydantic, or of its stand-in."""
+    """Return the fields of a pydantic model, or of its stand-in."""
     if hasattr(record, "model_dump"):
         return dict(record.model_dump(exclude_none=exclude_none))
     return dict(vars(record))

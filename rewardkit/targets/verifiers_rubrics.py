@@ -1,7 +1,7 @@
 """verifiers' rewards before v1: rubrics, and f(completion, answer, state, ...).
 
-Source: `Rubric` of verifiers 0.1, whose classes verifiers 0.4 still has. They are read;
-what is written for verifiers are v1's functions.
+Source: `Rubric` of verifiers 0.1, whose classes verifiers 0.4 still has. They are only
+read; files for verifiers have functions of v1.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ RUBRIC_ARGUMENTS = {
     "task": "data_source",
     "parser": "verifiers' plain Parser",
 }
-"""Argument of a rubric's function -> the column that it is made of."""
+"""Argument of a function in a rubric -> the column that it is made of."""
 GROUP_ARGUMENTS = {"parser": RUBRIC_ARGUMENTS["parser"]}
-"""The same of a function of a whole group."""
+"""Argument of a function of a whole group -> the column that it is made of."""
 for argument, column in RUBRIC_ARGUMENTS.items():
     if argument != "parser":
         GROUP_ARGUMENTS[f"{argument}s"] = column
 
 
 def parts(value: Any) -> list[RewardPart]:
-    """Return the functions of a rubric with its weights; none where it is no rubric."""
+    """Return the functions of a rubric with its weights, or [] for another value."""
     functions = getattr(value, "funcs", None) or getattr(value, "reward_funcs", None)
     weights = getattr(value, "weights", None) or getattr(value, "reward_weights", None)
     if not isinstance(functions, list) or not isinstance(weights, list):
@@ -51,10 +51,10 @@ def parts(value: Any) -> list[RewardPart]:
 
 
 class Parser:
-    """A stand-in for verifiers' plain Parser, which takes the text as it is."""
+    """A stand-in for verifiers' plain Parser, which leaves texts unchanged."""
 
     def parse(self, text: str) -> str:
-        """Return the text."""
+        """Return the text unchanged."""
         return text
 
     def parse_answer(self, completion: Any) -> str | None:
@@ -66,18 +66,18 @@ class Parser:
 
 @dataclass(frozen=True, repr=False)
 class Function(Adapter):
-    """A function of a rubric; completions are messages where `conversational`."""
+    """A function of a rubric, of messages if it is `conversational`, else of texts."""
 
     conversational: bool = field(default=True, kw_only=True)
     parser: Any = field(default=None, kw_only=True)
     gives_row = True
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return what it asks for by name; all there is for ``**kwargs``."""
+        """Return the arguments that the function names, or all for ``**kwargs``."""
         return (), fill(self.function, {}, self.row_arguments(rows))
 
     def row_arguments(self, rows: RowColumns) -> dict[str, Sequence[Any]]:
-        """Return columns of all that it may ask for of a completion."""
+        """Return a column for each argument that a function may ask for."""
         columns: dict[str, Sequence[Any]] = {}
         for name in ("prompt", "completion"):
             columns[name] = rows.column(name)
@@ -85,7 +85,7 @@ class Function(Adapter):
                 columns[name] = split_column(rows, name)
                 argument = f"{name}s" if self.together else name
                 if takes(self.function, argument):
-                    # the state holds the same turns
+                    # the state contains the same objects
                     columns[name] = list(columns[name])
         answers = []
         for truth in rows.column("ground_truth"):
@@ -107,7 +107,7 @@ class Function(Adapter):
 def _states(
     rows: RowColumns, arguments: Mapping[str, Sequence[Any]]
 ) -> Sequence[dict[str, Any]]:
-    """Return the states: rollouts with what their function may ask for."""
+    """Return the states: rollouts with the arguments and verifiers' own fields."""
     columns = {
         **arguments,
         "turn": [1] * rows.count,
@@ -121,28 +121,28 @@ TIMING = {"generation_ms": 0.0, "scoring_ms": 0.0}
 
 
 class Grouped(Function):
-    """A function of a rubric that is called with lists: of a whole group."""
+    """A function of a rubric that takes lists, those of a whole group."""
 
     together = "group"
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return lists of what it asks for by name."""
+        """Return the lists that the function names."""
         columns = self.row_arguments(rows)
         lists = {f"{name}s": columns[name] for name in columns}
         return (), fill(self.function, {}, lists)
 
     def shared(self, rows: RowColumns) -> dict[str, Callable[[int], Any]]:
-        """Return the parser."""
+        """Return the parser, if the function asks for it."""
         parser = Parser() if self.parser is None else self.parser
         return fill(self.function, {}, {"parser": lambda place: parser})
 
     def result(self, answer: Any) -> Any:
-        """Return a list."""
+        """Return the scores of a group as a list."""
         return plain_values(list(answer))
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return readings with messages and with texts of a rubric's function."""
+    """Propose readings of a function in a rubric, with messages and with texts."""
     if isinstance(value, type):
         return []
     part = value if isinstance(value, RewardPart) else RewardPart(None, "", 1.0, value)
@@ -190,7 +190,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 
 
 def _reads_messages(function: Any) -> bool:
-    """Whether a completion is a list of messages, as the code has their keys in it."""
+    """Return whether code has keys of messages, so that completions are messages."""
     if "completion" not in parameters(function):
         return False
     return _has_keys_of_messages(getattr(function, "__code__", None))

@@ -1,9 +1,9 @@
 """verl's compute_score(data_source, solution_str, ground_truth, extra_info).
 
 Source: `verl.trainer.ppo.reward.get_custom_reward_fn` and the reward managers of verl
-0.9.1, which call by keyword and keep the keys of a dict beside its ``score``.
-`RLHFDataset` makes an empty extra_info where the data set has none, and the naive
-manager adds to it.
+0.9.1, which call by keyword and log the keys of a dict beside its ``score``.
+`RLHFDataset` makes an empty extra_info if the data set has none, and the naive manager
+adds keys to it.
 """
 
 from __future__ import annotations
@@ -46,48 +46,48 @@ VERL_ARGUMENTS = {
     "ground_truth": "ground_truth",
     "extra_info": "extra_info",
 }
-"""An argument of the trainer -> the column that it is."""
+"""Argument of the trainer -> its column."""
 
 
 def _additions() -> dict[str, Any]:
-    """Return what the naive manager adds where there are no turns and no tools."""
+    """Return the keys that the naive manager adds, without turns and tools."""
     return {"num_turns": None, "rollout_reward_scores": {}}
 
 
 ADDED = frozenset(_additions())
-"""Keys of what the naive manager adds to an extra_info."""
+"""Keys that the naive manager adds to an extra_info."""
 
 
 class NaiveInfo(dict[str, Any]):
-    """An extra_info with what is `ADDED`; None of it is not there for `get`.
+    """An extra_info with the keys `ADDED`, whose `get` ignores a None under them.
 
-    Other managers add nothing, and a default of the reward is for these.
+    Other managers do not add these keys, so that a reward's default applies.
     """
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """Return the value under a key, the default where that is None."""
+        """Return the value under a key, or the default for an added None."""
         value = super().get(key, default)
         return default if value is None and key in ADDED else value
 
 
 class ManagerInfo(NaiveInfo):
-    """The same of a log that has none; another key in it is a `LacksColumn`."""
+    """An extra_info for a log without one, where other keys raise `LacksColumn`."""
 
     def __missing__(self, key: Any) -> Any:
         raise LacksColumn(f"extra_info[{key!r}]", "extra_info")
 
 
 class Function(Adapter):
-    """A function that is called by keyword, for one completion."""
+    """A function of one completion that is called by keyword."""
 
     result = staticmethod(score_and_details)
 
     def gives(self, column: str) -> bool:
-        """Whether it is one of the trainer's own arguments, of any name."""
+        """Return whether a column is one of the trainer's own arguments."""
         return column in VERL_ARGUMENTS.values()
 
     def arguments(self, rows: RowColumns) -> Arguments:
-        """Return the trainer's arguments, and columns for what else has no default."""
+        """Return the trainer's arguments, and columns for other required ones."""
         arguments = {}
         for name, column in VERL_ARGUMENTS.items():
             if takes(self.function, name):
@@ -101,7 +101,7 @@ class Function(Adapter):
 
 
 class BatchFunction(Function):
-    """A function that the batch manager calls with lists: here of a group."""
+    """A function that the batch manager calls with lists, here those of a group."""
 
     together = "batch"
 
@@ -116,7 +116,7 @@ class BatchFunction(Function):
 def _trainer_column(
     rows: RowColumns, name: str, *, is_read: bool = True
 ) -> Sequence[Any]:
-    """Return what the trainer hands over; its additions are in extra_info."""
+    """Return the values that the trainer passes, with its additions to extra_info."""
     if name != "extra_info":
         return rows.column(name)
     if not is_read:
@@ -131,7 +131,7 @@ def _no_info(place: int) -> ManagerInfo:
 
 
 def _with_additions(info: Any) -> Any:
-    """Add what the naive manager adds where there are no turns and no tools."""
+    """Add the keys of `_additions` to an extra_info."""
     if info is None:
         info = {}
     if not isinstance(info, Mapping):
@@ -140,7 +140,7 @@ def _with_additions(info: Any) -> Any:
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
-    """Return the reading of what asks for `solution_str`, or for lists of them."""
+    """Propose a reading of a function of `solution_str`, or of lists of them."""
     names = parameters(value)
     takes_lists = "solution_strs" in names
     sure = takes_lists or "solution_str" in names
@@ -174,11 +174,11 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
 
 
 LOGGED_COLUMNS = {"data_source", "completion", "ground_truth"}
-"""Columns that only a log can give; an extra_info is there in any case."""
+"""Columns that only a log can provide; an extra_info always exists."""
 
 
 def _is_needed(function: Any, name: str) -> bool:
-    """Whether it reads the parameter, and has no default that says there is none."""
+    """Return whether a function reads the parameter, and its default is not None."""
     parameter = parameters(function).get(name)
     if parameter is None or parameter.default is None:
         return False
@@ -186,16 +186,16 @@ def _is_needed(function: Any, name: str) -> bool:
 
 
 class _Holder(RewardHolder):
-    """A reward whose truths may be JSON texts in the training set."""
+    """Base of callables whose truths may be JSON texts in the training set."""
 
     @cached_property
     def truths(self) -> TruthParser:
-        """What parses them."""
+        """Return the parser of the truths."""
         return TruthParser(self.reward)
 
 
 class ComputeScore(_Holder):
-    """The reward as compute_score: finite numbers, always under the same keys."""
+    """The reward as a compute_score: finite numbers, always under the same keys."""
 
     def __call__(
         self,
@@ -211,7 +211,7 @@ class ComputeScore(_Holder):
 
 
 def _columns(values: Sequence[Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the four arguments as columns; what is in `extra_info` is one, too."""
+    """Return the four arguments and the keys of `extra_info` as columns."""
     columns = dict(zip(VERL_ARGUMENTS.values(), values, strict=True))
     info: dict[str, Any] = {}
     if isinstance(columns["extra_info"], Mapping):
@@ -221,7 +221,10 @@ def _columns(values: Sequence[Any], others: Mapping[str, Any]) -> dict[str, Any]
 
 
 class ComputeScores(_Holder):
-    """The same of lists, for verl's batch manager, which shows a group's siblings."""
+    """The reward as a compute_score of lists, for verl's batch manager.
+
+    That manager passes the siblings of a group together.
+    """
 
     def __call__(
         self,
@@ -231,7 +234,7 @@ class ComputeScores(_Holder):
         extra_infos: Any,
         **kwargs: Any,
     ) -> list[dict[str, float]]:
-        """Return a dict a completion."""
+        """Return a dict per completion."""
         rows = zip(data_sources, solution_strs, ground_truths, extra_infos, strict=True)
         columns = [_columns(values, kwargs) for values in rows]
         return self.dicts(self.truths.parse(columns))
@@ -242,7 +245,7 @@ def functions(
 ) -> ComputeScore | ComputeScores:
     """Return the reward as a `compute_score` that can be pickled.
 
-    ``batch=True`` gives the function of lists that the batch manager calls.
+    ``batch=True`` gives the function of lists for the batch manager.
     """
     kind = ComputeScores if batch else ComputeScore
     return kind(reward, **options)
@@ -271,7 +274,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
 
 
 class Texts:
-    """A tokenizer's stand-in: a completion's one token is the number of its row."""
+    """A stand-in for a tokenizer: a completion's only token is its row number."""
 
     eos_token = "<|endoftext|>"
 
@@ -279,12 +282,12 @@ class Texts:
         self.texts = [str(row["completion"]) for row in rows]
 
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
-        """Return the text of a completion; a prompt is -1."""
+        """Return the text of a completion, or "" for a prompt, whose token is -1."""
         return self.texts[int(ids[0])] if int(ids[0]) >= 0 else ""
 
 
 def protocol(rows: Sequence[Row]) -> Any:
-    """Return the rows as verl hands them to a reward manager."""
+    """Return the rows in the form that verl passes to a reward manager."""
     import numpy as np
     import torch
     from verl import DataProto
@@ -296,7 +299,7 @@ def protocol(rows: Sequence[Row]) -> Any:
 
 
 def tokens(count: int, torch: Any) -> dict[str, Any]:
-    """Return one token a prompt and a completion."""
+    """Return tensors with one token per prompt and per completion."""
     return {
         "prompts": -torch.ones(count, 1, dtype=torch.long),
         "responses": torch.arange(count)[:, None],
@@ -305,7 +308,7 @@ def tokens(count: int, torch: Any) -> dict[str, Any]:
 
 
 def training_columns(row: Row) -> dict[str, Any]:
-    """Return what the training set would hold; other columns stand in extra_info."""
+    """Return the columns of a training set; other columns go into extra_info."""
     extra = dict(row)
     for name in VERL_ARGUMENTS.values():
         extra.pop(name, None)

@@ -1,4 +1,4 @@
-"""What is lost of a reward on a trainer, and the trainer's part of an exported file."""
+"""Find the losses of a reward on a trainer, and write the trainer's part of a file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def find_losses(export: Export, target: Target) -> list[str]:
-    """Return a sentence for each thing that the trainer will not do as rewardkit does.
+    """Return a sentence for each difference between the trainer and rewardkit.
 
-    RewardError: the reward needs the siblings of a group, or a column, which the
-    trainer does not hand over.
+    RewardError: the reward needs the siblings of a group, or a column, that the trainer
+    does not pass.
     """
     _check_abilities(export.reward, target)
     losses: dict[str, None] = {}
@@ -56,7 +56,7 @@ def _check_abilities(reward: Reward, target: Target) -> None:
 
 
 def _reward_losses(reward: Reward, export: Export, target: Target) -> Iterator[str]:
-    """Yield what is lost of a reward that is no Route."""
+    """Yield the losses of a reward that is not a Route."""
     can, title = target.abilities, target.title
     if export.separate:
         yield from _separate_losses(reward, target)
@@ -104,7 +104,7 @@ def _reward_losses(reward: Reward, export: Export, target: Target) -> Iterator[s
 
 
 def _separate_losses(reward: Reward, target: Target) -> Iterator[str]:
-    """Yield what is lost where each component is a function."""
+    """Yield the losses of one function per component."""
     title = target.title
     if target.abilities.missing == "None":
         yield (
@@ -125,7 +125,7 @@ def _separate_losses(reward: Reward, target: Target) -> Iterator[str]:
 def _bound_losses(
     reward: Reward, title: str, bounds: tuple[float, float], *, separate: bool
 ) -> Iterator[str]:
-    """Yield what leaves the range that a trainer asks for: components, or the sum."""
+    """Yield a sentence if components, or their sum, may leave the trainer's range."""
     low, high = bounds
     demand = f"{title} asks for rewards in [{low:g}, {high:g}]"
     wide = []
@@ -152,7 +152,7 @@ def _bound_losses(
 
 
 def _async_names(reward: Reward) -> list[str]:
-    """Return the names of the fields and components that have to be awaited."""
+    """Return the names of the async fields and components."""
     calls = dict(reward.field_calls)
     for item in reward.components:
         calls[item.name] = item.call
@@ -160,7 +160,7 @@ def _async_names(reward: Reward) -> list[str]:
 
 
 def needs_siblings(reward: Reward) -> bool:
-    """Whether a component or the transform is of a whole group."""
+    """Return whether a component or the transform needs a whole group."""
     if any(item.group for item in reward.all_components):
         return True
     return any(branch.transform is not None for branch in reward.branches)
@@ -171,7 +171,7 @@ def needs_siblings(reward: Reward) -> bool:
 
 @functools.cache
 def templates(package: str = "rewardkit.targets") -> Environment:
-    """Return the templates of a package, of which files of Python are made."""
+    """Return the templates of a package for Python files."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
@@ -180,28 +180,27 @@ def templates(package: str = "rewardkit.targets") -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # what is made is Python, of names and numbers that are ours
+        autoescape=False,  # the output is Python, of our own names and numbers
     )
 
 
 IMPORTS = {"asyncio.": "import asyncio", "partial(": "from functools import partial"}
-"""What a template writes -> the import line that it needs."""
+"""Code in a template -> the import line that it needs."""
 
 
 def render(template: str, **values: Any) -> str:
-    """Return the text of a template."""
+    """Render a template of this package to text."""
     return templates().get_template(f"{template}.py.jinja").render(values)
 
 
 def write_code(target: Target, export: Export, path: Path) -> TrainerCode:
-    """Write what stands in the file at `path` behind the reward, called ``_reward``.
+    """Write the trainer's part of the file at `path`; the reward is ``_reward``.
 
-    A template sets `usage`, the configuration lines to paste, `functions`, if the
-    trainer is not pointed at one that is called as the reward, and `private`, where it
-    takes each public function for a reward. It gets the reward and its options as the
-    `arguments` of one of the target's callables, how a function of the file begins
-    (`start`) and how it calls ours (`call`): both wait where the reward has async
-    components.
+    A template sets `usage`, the configuration lines to paste; `functions`, unless the
+    trainer loads a function of the reward's name; and `private`, if the trainer takes
+    each public function for a reward. Its variables include the `arguments` of the
+    target's callable, the `start` of a function and the `call` of ours, which both
+    await if the reward has async components.
     """
     reward = export.reward
     name, is_async = identifier(reward.name), reward.is_async
