@@ -272,8 +272,8 @@ PICTURES = (".png", ".svg", ".pdf")
 def forecast(options: Options) -> CommandResult:
     """Say what training would make of SCORES: whether the task rises, and what grows.
 
-    The training is rehearsed with the completions of the log, and with longer ones
-    where --reward names the reward. The outlook of a kept run is kept with it.
+    The training is rehearsed with the completions of the log, and with longer ones if
+    --reward names the reward. The outlook of a kept run is kept with it.
 
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic -o run1
@@ -334,9 +334,9 @@ def compare(options: Options) -> CommandResult:
 
     VERSIONS are two or more, the oldest first: kept runs (v2, or a tag), folders that
     `rewardkit score -o` wrote, or their Parquet files; rows are matched by rollout_id.
-    One table has the figures of each with what is better or worse beyond noise, then
-    come what changed in the definition, rollouts whose advantage changes its sign,
-    findings and cases. --fail-on looks at the last against the first.
+    One table has the figures of each, and marks what is better or worse beyond noise.
+    Then come changes of the definition, rollouts whose advantage changes its sign,
+    findings and cases. --fail-on compares the last version with the first.
 
     Example:
       rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o old

@@ -44,13 +44,12 @@ KEEP = "Note the result with the version of REWARD in the folder runs."
     "REWARD CASES --training --address --verbose --as --timeout --no-cache --json",
     {
         "--keep": KEEP,
-        "--ignore NAME...": "Leave out what CASES say of this component, which REWARD "
+        "--ignore NAME...": "Ignore what CASES expect of this component, which REWARD "
         "does not have.",
-        "--update": "Ask which cases are to follow REWARD, and write what is accepted.",
-        "--accept NAME...": "Let this case, or all that miss this component (or "
-        "reward), expect what REWARD gives now, without a question.",
-        "--rename OLD=NEW...": "Let CASES name a component anew; NEW,NEW where it was "
-        "split.",
+        "--update": "Ask which cases to update to REWARD, and write those you accept.",
+        "--accept NAME...": "Update this case, or all that miss this component (or "
+        "reward), to what REWARD gives now, without a question.",
+        "--rename OLD=NEW...": "Rename a component in CASES; NEW,NEW if it was split.",
         "--mutants": "List small changes of the reward that your cases do not catch.",
         "--rollouts ROLLOUTS": "With --mutants: try the changes on these completions, "
         "too.",
@@ -174,15 +173,15 @@ def _next_steps(result: rk.CheckResult) -> list[str]:
         "--label COLUMN": ("The level or score of a case.", {"default": "label"}),
         "--no-attacks": "Do not try texts that speak to the judge.",
         "--fail-under KAPPA": (
-            "Exit 1 where a kappa is lower, or none.",
+            "Exit 1 if a kappa is lower, or missing.",
             {"type": Number(-1, 1)},
         ),
     },
 )
 def judge(options: Options) -> CommandResult:
-    """Hold judges of REWARD against CASES with labels.
+    """Compare judges of REWARD with the labels of CASES.
 
-    REWARD may be a judge by itself. A case has the columns that the judge reads, and as
+    REWARD may itself be a judge. A case has the columns that the judge reads, and as
     its label one of the judge's levels, a score in [0, 1], or true or false.
 
     Example:
@@ -392,8 +391,8 @@ def _list_families() -> CommandResult:
 def review(options: Options) -> CommandResult:
     """Check, probe and compare REWARD in one step, as CI does; exit 1 when it fails.
 
-    It fails where a case is missed, a probe finds something that is not accepted, or
-    the reward is worse than the last run that was kept of another definition.
+    It fails if a case is missed, a probe finds something that is not accepted, or the
+    reward is worse than the last kept run of another definition.
 
     Example:
       rewardkit review gallery:arithmetic gallery:arithmetic --cases gallery:arithmetic

@@ -31,9 +31,9 @@ from rewardkit.starting.start import has_same_parameters, notebook_text, seen_fr
 def new(options: Options) -> CommandResult:
     """Start a task from a log: a first reward, cases to decide, a notebook.
 
-    The reward reads answers as the log's completions state them, and its comments say
-    what was measured. The cases are completions where ways to read the answer differ,
-    at thresholds and at the top of the reward. Nothing that is there is written over.
+    The reward reads answers as the log's completions state them, and its comments have
+    the measurements. The cases are completions where ways to read the answer differ,
+    at thresholds and at the top of the reward. Existing files are not overwritten.
 
     Example:
       rewardkit new sums --log gallery:arithmetic
@@ -73,13 +73,13 @@ PASSED_ON = ("label", "by", "redact")
 def lab(options: Options) -> CommandResult:
     """Open JupyterLab on a copy of the notebooks.
 
-    ARGUMENTS are REWARD and ROLLOUTS, as behind --reward and --rollouts; from the first
-    that begins with a dash on, such as --no-browser, they go to JupyterLab. With
-    ROLLOUTS the parameters of the copies have the values of the options, after these
-    were tried. Without REWARD only the notebook that builds one is copied, the one on a
-    run only where ROLLOUTS have steps, and the one that compares rewards without any.
-    Nothing is overwritten: the same values open the same copies again, with what was
-    done in them, others get a number, such as 01_build-2.ipynb.
+    ARGUMENTS are REWARD and ROLLOUTS, as for --reward and --rollouts; from the first
+    that begins with a dash, such as --no-browser, they are passed to JupyterLab. With
+    ROLLOUTS, the options are tried and become the parameters of the copies; without
+    REWARD only the notebook that builds one is copied. The notebook on a run needs
+    ROLLOUTS with steps, the one that compares rewards is copied without ROLLOUTS.
+    Nothing is overwritten: the same values open the same copies again, with all
+    changes made in them; others get a number, such as 01_build-2.ipynb.
 
     Example:
       rewardkit lab gallery:arithmetic gallery:arithmetic

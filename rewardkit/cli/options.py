@@ -193,10 +193,10 @@ SHARED: OptionTable = {
     "--label COLUMN": "A trusted column that says which completions are good.",
     "--primary NAME": "The component that is the task.  [default: what reads the "
     "truth]",
-    "--at-step N": "Weigh a reward whose weights depend on the step as at this one.",
+    "--at-step N": "Use the weights at this step, for a reward with weights by step.",
     "--by COLUMN...": "Also look at each value of this column.  [default: those that "
     "siblings share]",
-    "--seed SEED": "Seed of what is drawn.",
+    "--seed SEED": "Seed of random draws.",
     "--timeout SECONDS": "Limit for one call of your code; 0: none.  [default: "
     f"{COMMAND_TIMEOUT:g}]",
     "--budget SECONDS": (
@@ -225,8 +225,8 @@ SHARED: OptionTable = {
         "Ask models again: no cache of answers.",
         {"expose_value": False, "is_eager": True, "callback": _keep_no_answers},
     ),
-    "--log-weight log_weights NAME=NUMBER...": "Weight of a score in the log, where "
-    "these are the reward.",
+    "--log-weight log_weights NAME=NUMBER...": "Weight of a score in the log, if its "
+    "scores are the reward.",
     "--json": "Print one JSON object instead of text.",
     "--column columns NAME=SOURCE...": "Read a canonical column from this one, such as "
     "completion=text.",

@@ -91,7 +91,7 @@ def sample(options: Options) -> CommandResult:
     the log is not sampled again. Exit 1 when some are missing.
 
     The key is taken from OPENAI_API_KEY in the environment; a local server needs none.
-    Exit 2 where no server answers.
+    Exit 2 if no server answers.
 
     Example:
       rewardkit sample gallery:arithmetic --base-url http://localhost:8000/v1 --model M -o log.jsonl
@@ -125,9 +125,9 @@ WRITABLE = [target.name for target in TARGETS if target.functions is not None]
         ),
         "-o --output OUTPUT": "The file to write.  [default: REWARD_TARGET.py]",
         "--verify ROLLOUTS": "Compare its rewards in the trainer's own code; exit 1 "
-        "where they differ.",
+        "if they differ.",
         "--missing NUMBER": (
-            "What a completion without a reward gets, if it must.",
+            "Reward of a completion without one, if the trainer needs a number.",
             {"default": 0.0},
         ),
         "--separate": "Write one function for each component; the trainer weighs them.",
@@ -143,8 +143,8 @@ WRITABLE = [target.name for target in TARGETS if target.functions is not None]
 def export(options: Options) -> CommandResult:
     """Write REWARD as a file that a trainer loads unchanged.
 
-    It says what is lost there. The options for reading are for the rollouts of
-    --verify, on which a trainer's function is recognised.
+    It says what is lost in that trainer. The options for reading are for the rollouts
+    of --verify, on which a trainer's function is recognised.
 
     Example:
       rewardkit export gallery:arithmetic --to trl

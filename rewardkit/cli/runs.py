@@ -141,7 +141,7 @@ CARD_FORMS = (".md", ".html")
     "REWARD --folder --as --baseline --json",
     {
         "--trained SCORES...": "The log of a training on it, or its recorder's folder, "
-        "to say what it came to.",
+        "to report its result.",
         "-o --output OUTPUT": "Write it into this file (.md or .html).",
     },
 )

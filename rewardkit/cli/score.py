@@ -62,9 +62,9 @@ def score(options: Options) -> CommandResult:
 
     ROLLOUTS is a JSONL, Parquet or CSV file, or what a trainer wrote: a file or folder
     of TRL, ms-swift, verl, siiRL, NeMo, SkyRL, AReaL, tau-bench, prime-rl, verifiers,
-    Inspect or datasets. REWARD may be "logged": the scores that stand in the log. The
-    exit code is 1 where no completion has a reward or another process scores into the
-    folder, 130 where scoring was interrupted: what was done is written then.
+    Inspect or datasets. REWARD may be "logged": the scores recorded in the log. The
+    exit code is 1 if no completion has a reward or another process scores into the
+    folder, and 130 if scoring was interrupted; the scores so far are written then.
 
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic -o run1

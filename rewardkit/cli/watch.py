@@ -37,7 +37,7 @@ def monitor(options: Options) -> CommandResult:
     """Say what a run has come to over its steps: healthy, watch or stop, since when.
 
     SCORES may be the folder that a recorder writes in training, or a trainer's log.
-    Exit status 1 with --fail-on where there is an alarm of this severity.
+    Exit status 1 with --fail-on if there is an alarm of this severity.
 
     Example:
       rewardkit monitor gallery:brevity

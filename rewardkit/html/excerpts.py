@@ -175,9 +175,9 @@ def _choose_pieces(
         start = max(0, start)
         end = min(len(text), end)
         if pieces and start <= pieces[-1][1] + AROUND // 2:
-            pieces[-1] = (pieces[-1][0], max(end, pieces[-1][1]))
-        else:
-            pieces.append((start, end))
+            start, last = pieces.pop()
+            end = max(end, last)
+        pieces.append((start, end))
     return pieces
 
 

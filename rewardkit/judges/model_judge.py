@@ -76,10 +76,11 @@ def _json(value: Any) -> str:
 def question(instructions: str, columns: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the messages: instructions, then the columns between marks."""
     texts = {name: column_text(value) for name, value in columns.items()}
-    digest = hashlib.sha256(json.dumps([instructions, texts]).encode()).hexdigest()[:12]
+    content = json.dumps([instructions, texts])
+    digest = hashlib.sha256(content.encode()).hexdigest()
     parts = []
     for name, text in texts.items():
-        mark = f"{name} {digest}"
+        mark = f"{name} {digest[:12]}"
         parts.append(f"<{mark}>\n{text}\n</{mark}>")
     return [
         {"role": "system", "content": f"{instructions}\n\n{MATERIAL}"},

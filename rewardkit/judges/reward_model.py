@@ -73,7 +73,8 @@ def _judged(
     if how == "sigmoid":
         score = (1 + math.tanh(logit / 2)) / 2
     else:
-        score = min(1.0, max(0.0, (logit - how[0]) / (how[1] - how[0])))
+        low, high = how
+        score = min(1.0, max(0.0, (logit - low) / (high - low)))
     return score, {"logit": logit, "reason": f"the logit is {logit:.4g}"}
 
 

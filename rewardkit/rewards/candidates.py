@@ -69,9 +69,7 @@ class RewardList:
         has_keys = isinstance(value, dict) and not all(map(callable, value))
         if has_keys and not set(labels) <= set(logged):
             labels = list(map(str, value))
-        members = []
-        for label, (function, weight) in zip(labels, pairs, strict=True):
-            members.append((label, function, weight))
+        members = [(label, *pair) for label, pair in zip(labels, pairs, strict=True)]
         return cls(tuple(members))
 
     @property
@@ -396,8 +394,9 @@ def _iterate_weighted(value: Any) -> Iterator[tuple[Any, float | None]]:
     if isinstance(value, dict):
         items = value.items() if all(map(callable, value)) else value.values()
     elif len(value) == 2 and all(isinstance(item, list | tuple) for item in value):
-        if len(value[0]) == len(value[1]) and all(map(is_number, value[1])):
-            items = zip(*value, strict=True)
+        functions, weights = value
+        if len(functions) == len(weights) and all(map(is_number, weights)):
+            items = zip(functions, weights, strict=True)
     for item in items:
         if isinstance(item, list | tuple) and len(item) == 2 and is_number(item[1]):
             yield item[0], float(item[1])

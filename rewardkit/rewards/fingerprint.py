@@ -104,11 +104,10 @@ def definition_hash(record: Mapping[str, Any]) -> str:
     """Return the hash of a reward's record, ignoring the names of source files."""
     if "route" in record:
         route = record["route"]
-        values = []
-        for branch in route["rewards"]:
-            values.append([branch["value"], definition_hash(branch["reward"])])
+        branches = route["rewards"]
+        hashes = [[item["value"], definition_hash(item["reward"])] for item in branches]
         default = route["default"] and definition_hash(route["default"])
-        return fingerprint([route["column"], values, default])
+        return fingerprint([route["column"], hashes, default])
     definition = {key: record[key] for key in record if key not in NO_DEFINITION}
     components = []
     for item in record["components"]:

@@ -91,9 +91,10 @@ def candidates_of(
             if isinstance(values[owner], type):
                 values[owner] = make_object(values[owner])
             values[part] = getattr(values[owner], method)
-    source = ast.parse(b"")
+    text = b""
     if str(module.__file__).endswith(".py"):
-        source = ast.parse(_read_file_of(module))
+        text = _read_file_of(module)
+    source = ast.parse(text)
     return find_candidates(
         place, attribute, values, module.__name__, source, logged, fit
     )

@@ -142,7 +142,8 @@ def weights_of_parts(total: Floats, parts: Mapping[str, Floats]) -> dict[str, fl
     if len(sums) < ROWS_A_PART * len(names):
         return {}
     tolerance = SAME_SUM * max(1.0, float(np.abs(sums).max()))
-    for weights in (np.ones(len(names)), np.linalg.lstsq(table, sums, rcond=None)[0]):
+    least_squares, *_ = np.linalg.lstsq(table, sums, rcond=None)
+    for weights in (np.ones(len(names)), least_squares):
         rounded_weights = [float(f"{weight:.5g}") for weight in weights.tolist()]
         if np.abs(table @ rounded_weights - sums).max() > tolerance:
             continue

@@ -170,21 +170,18 @@ class DefinitionWriter:
 
         A copied file comes first: some of its statements are valid only there.
         """
-        lines = []
-        for line in self.imports:
-            if line.rpartition(" ")[2] not in self.bound:
-                lines.append(line)
+        lines = [x for x in self.imports if x.rpartition(" ")[2] not in self.bound]
         lines.sort(key=lambda line: ("rewardkit" in line, line))
         parts = filter(None, [self.top, "\n".join(lines), *self.texts])
         return "\n\n\n".join(part.strip("\n") for part in parts)
 
     def reward(self, reward: Reward) -> str:
         """Return the expression for a reward, or its name in the copied file."""
-        self.written.add(_definition(reward))
+        definition = _definition(reward)
+        self.written.add(definition)
         text = expression(reward, self.write_object)
         for name, value in self.bound.items():
-            is_reward = isinstance(value, Reward)
-            if is_reward and _definition(value) == _definition(reward):
+            if isinstance(value, Reward) and _definition(value) == definition:
                 return name
         if "partial(" in text:
             self.imports.add("from functools import partial")

@@ -397,12 +397,14 @@ def reward_text(
         columns: Names of the log's columns, which fields and components must not have.
     """
     names = ("prediction", "marked", "truth", "values", "correct")
+    variables = _choose_variables(tasks)
+    path = code_of(log)[1:-1]
     return render(
         "reward.py",
         name=name,
-        tasks=list(zip(tasks, _choose_variables(tasks), strict=True)),
+        tasks=list(zip(tasks, variables, strict=True)),
         total=total,
-        log=code_of(log)[1:-1].replace("\\", "/").replace('"', "'"),
+        log=path.replace("\\", "/").replace('"', "'"),
         functions=COPIED_FUNCTIONS,
         names={part: free_name(part, columns) for part in names},
     )

@@ -345,7 +345,8 @@ def read_form(completion: str) -> frozenset[str]:
         half = LONGEST_READ // 2
         completion = completion[:half] + completion[-half:]
     line = "".join(f"{sign} " for sign in _read_signs(completion))
-    signs = ["^", *_REPEATED.sub(_as_one_sign, line).split(" ")[:-1], "$"]
+    short_line = _REPEATED.sub(_as_one_sign, line)
+    signs = ["^", *short_line.split(" ")[:-1], "$"]
     pairs = map(" ".join, pairwise(signs))
     return frozenset([*signs, *pairs, *_read_places(signs)])
 

@@ -153,17 +153,19 @@ def _draw_steps(
 
 def _describe_move(subject: str, parts: dict[str, pd.DataFrame]) -> str:
     """Describe the change of the mean over all steps, of the part that moves most."""
-    ends = {}
+    sentences = {}
     for part, rows in parts.items():
         scored = rows.dropna(subset="mean")
-        if len(scored):
-            ends[part] = scored[["step", "mean"]].iloc[[0, -1]].to_numpy()
-    if not ends:
+        if not len(scored):
+            continue
+        first, last = scored["step"].iloc[[0, -1]]
+        before, after = scored["mean"].iloc[[0, -1]]
+        moves = canvas.from_to(before, after)
+        steps = f"steps {first:g} to {last:g}"
+        sentences[f"{subject}{part} {moves} over {steps}"] = abs(after - before)
+    if not sentences:
         return f"{subject} is not scored at any step"
-    part = max(ends, key=lambda name: abs(ends[name][1, 1] - ends[name][0, 1]))
-    (first, before), (last, after) = ends[part]
-    moves = canvas.from_to(before, after)
-    return f"{subject}{part} {moves} over steps {first:g} to {last:g}"
+    return max(sentences, key=lambda sentence: sentences[sentence])
 
 
 # --- judges
@@ -190,10 +192,11 @@ def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(scores, names)
     ax.set_xlim(-0.12, 1.12)
     ax.set_ylim(-0.05, 1.05)
-    off = np.where((scores < low) | (scores > high), np.abs(means - scores), 0)
+    is_off = (scores < low) | (scores > high)
+    errors = np.where(is_off, np.abs(means - scores), 0)
     title = "no level is clearly off its labels"
-    if off.any():
-        worst = levels[int(off.argmax())]
+    if errors.any():
+        worst = levels[int(errors.argmax())]
         label = f"{worst['value']:.2g}, not {worst['score']:.2g}"
         title = f"cases called '{worst['level']}' have label {label}"
     title = canvas.prefix_part(report.judge, title)

@@ -132,11 +132,13 @@ def _write_shares(ax: Axes, atoms: Floats, counts: Codes, total: int) -> None:
     ax.set_ylim(0, 1.15 * float(ax.dataLim.y1))
     least_gap = 0.45 * np.ptp(ax.get_xlim()) / canvas.size_of(ax)[0]
     order = np.argsort(-counts, kind="stable")
+    atoms = atoms[order]
     style = {"ha": "center", "va": "bottom"}
-    for nth, (at, count) in enumerate(zip(atoms[order], counts[order], strict=True)):
-        if not (np.abs(atoms[order][:nth] - at) < least_gap).any():
+    for nth, count in enumerate(counts[order]):
+        gaps = np.abs(atoms[:nth] - atoms[nth])
+        if not (gaps < least_gap).any():
             share = canvas.share_text(count / total)
-            canvas.label(ax, share, at, count, (0, 2), **style)
+            canvas.label(ax, share, atoms[nth], count, (0, 2), **style)
 
 
 def _describe_values(

@@ -362,7 +362,8 @@ def _effect(bench: Bench, title: str, moved: bool) -> Record:
     """Return the row of a component: weight, shares, sparkline and gate."""
     weights = bench.variant.shown_weights
     _, name = name_components(bench.views)[title]
-    declared = abs(weights[name]) / (sum(map(abs, weights.values())) or 1.0)
+    total = sum(map(abs, weights.values()))
+    declared = abs(weights[name]) / (total or 1.0)
     effective = bench.figures.effective[title]
     shares = [declared, effective]
     if moved:

@@ -70,8 +70,10 @@ def around(bench: Bench, row: int, most: int) -> list[int]:
 def _blocks(bench: Bench, rows: Sequence[int]) -> tuple[list[float], list[float]]:
     """Return the height of each row's block, 0 to 1, and its label."""
     low, high = bench.ends
-    heights = (bench.figures.rewards[rows] - low) / ((high - low) or 1.0)
-    return np.clip(heights, 0.0, 1.0).tolist(), bench.right[0][rows].tolist()
+    rewards = bench.figures.rewards[rows]
+    heights = (rewards - low) / ((high - low) or 1.0)
+    labels = bench.right[0][rows]
+    return np.clip(heights, 0.0, 1.0).tolist(), labels.tolist()
 
 
 # --- the page of the open completion
