@@ -101,21 +101,13 @@ def _score_into(folder: Path | None, options: Options) -> CommandResult:
     unfinished = None
     if isinstance(log, rk.Rollouts):
         unfinished = _find_unfinished(options, folder, reward, log)
+    settings = options.select("workers memory force")
+    settings |= {"engine": options.cluster, "progress": options.is_watched}
+    settings |= {"to": folder, "unfinished": unfinished}
     limit = options.time_limit(reward)
     interrupted: Record = {}
     try:
-        scores = rk.score(
-            reward,
-            log,
-            timeout=limit,
-            workers=options.workers,
-            engine=options.cluster,
-            progress=options.is_watched,
-            to=folder,
-            memory=options.memory,
-            force=options.force,
-            unfinished=unfinished,
-        )
+        scores = rk.score(reward, log, timeout=limit, **settings)
     except rk.Interrupted as error:
         scores = error.scores
         interrupted = {"interrupted": True, "rows_given": error.rows}

@@ -128,9 +128,11 @@ def helpers(function: types.FunctionType) -> list[types.FunctionType]:
     scope = function.__globals__
     for caller in functions:  # the list grows in the loop
         for callee in named_values(caller).values():
-            if isinstance(callee, types.FunctionType) and callee.__globals__ is scope:
-                if callee not in functions:
-                    functions.append(callee)
+            is_function = isinstance(callee, types.FunctionType)
+            if not is_function or callee in functions:
+                continue
+            if callee.__globals__ is scope:
+                functions.append(callee)
     return functions
 
 

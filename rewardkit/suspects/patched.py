@@ -39,6 +39,14 @@ LONGEST_REASON = 120
 """Characters of a reason in a sentence. Our choice."""
 LONGEST_KEPT_COMPLETION = 2_000
 """Characters of a completion in the record. Our choice."""
+LOSS_COLUMNS = {
+    "reward": "reward_a",
+    "patched": "reward_b",
+    "advantage": "advantage_a",
+    "patched advantage": "advantage_b",
+    "pushed down": "is_pushed_down",
+}
+"""Column of a table of losing completions -> its column in `BeforeAfter.table`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,21 +200,8 @@ def measure_patch(
     fall = _share_beaten(before, is_wrong) - _share_beaten(after, is_wrong)
     loses = ~np.isnan(before) & (~is_judged | is_pushed_down | (fall > LARGEST_FALL))
 
-    def list_losing(among: Mask) -> pd.DataFrame:
-        losing = np.flatnonzero(among & loses)
-        drop = np.nan_to_num(before - after, nan=np.inf)[losing]
-        losing = losing[np.lexsort((-drop, ~is_pushed_down[losing]))]
-        table = changes.table.iloc[losing]
-        columns = {
-            "reward": table["reward_a"].to_numpy(),
-            "patched": table["reward_b"].to_numpy(),
-            "advantage": table["advantage_a"].to_numpy(),
-            "patched advantage": table["advantage_b"].to_numpy(),
-            "pushed down": is_pushed_down[losing],
-        }
-        return rows_to_read(scores, matched.a[losing], columns)
-
-    lost = list_losing(~is_suspect & is_right)
+    table = changes.table.assign(rows=matched.a, is_pushed_down=is_pushed_down)
+    lost = _list_losing(scores, table[loses & ~is_suspect & is_right])
     means = changes.table.loc[is_suspect, ["reward_a", "reward_b"]].mean()
     return Patched(
         reward=patched.reward.name,
@@ -223,9 +218,17 @@ def measure_patch(
         pushed_down=int(lost["pushed down"].sum()),
         lost=lost,
         right_suspects=int(is_right_suspect.sum()),
-        lost_suspects=list_losing(is_right_suspect),
+        lost_suspects=_list_losing(scores, table[loses & is_right_suspect]),
         changes=changes,
     )
+
+
+def _list_losing(scores: Scores, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the losing completions, pushed down first, then by the largest drop."""
+    drop = (table["reward_a"] - table["reward_b"]).fillna(np.inf)
+    table = table.iloc[np.lexsort((-drop, ~table["is_pushed_down"]))]
+    columns = {name: table[old].to_numpy() for name, old in LOSS_COLUMNS.items()}
+    return rows_to_read(scores, table["rows"].to_numpy(), columns)
 
 
 def _share_beaten(rewards: Floats, is_wrong: Mask) -> Floats:

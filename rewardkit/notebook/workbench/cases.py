@@ -166,13 +166,14 @@ class Cases(Panel):
             return []
         decisions = []
         for item in self.result.to_decide:
-            if item.case == case.name:
-                for choice in item.choices:
-                    label = str(choice).capitalize()
-                    if choice not in (ABOVE, BELOW, EQUAL, DROPPED):
-                        label = f"Accept {choice}"
-                    update = Update(case.name, item.what, choice)
-                    decisions.append((label, [update]))
+            if item.case != case.name:
+                continue
+            for choice in item.choices:
+                label = str(choice).capitalize()
+                if choice not in (ABOVE, BELOW, EQUAL, DROPPED):
+                    label = f"Accept {choice}"
+                update = Update(case.name, item.what, choice)
+                decisions.append((label, [update]))
         updates = []
         for update in propose_updates(self.result):
             if update.case == case.name:
