@@ -103,8 +103,10 @@ class Function(Adapter):
         return ("step",) if takes(self.function, "trainer_state") else ()
 
     def gives(self, column: str) -> bool:
-        """Return whether a column is the step, in the state of the trainer."""
-        return column == "step" and asks_for(self.function, "trainer_state")
+        """Return whether the trainer hands a column over; the step in its state."""
+        if column == "step":
+            return asks_for(self.function, "trainer_state")
+        return column in (*TRL_ARGUMENTS, "completion_ids")
 
     def reads(self, column: str) -> bool:
         """Return whether the function's code reads a column, or the row by keywords."""

@@ -18,6 +18,7 @@ ROLLOUTS = [
         "references": ["a", "b"],
         "level": 1 + at // 2 % 3,
         "response_length": 1 + at % 4,
+        "completion_ids": [7] * (1 + at % 4),
         "step": 1 + at // 8,
         "extra_info": {"level": 1 + at // 2 % 3},
     }
@@ -200,6 +201,9 @@ takes_objects = Rubric([by_tag], [1.0])
 def reads_level(prompts, completions, ground_truth, **kwargs):
     return [one * level for one, level in zip(scored(completions, ground_truth), kwargs["level"])]
 
+def reads_ids(prompts, completions, ground_truth, **kwargs):
+    return [one / len(ids) for one, ids in zip(scored(completions, ground_truth), kwargs["completion_ids"])]
+
 def asks_for_level(prompts, completions, ground_truth, level, **kwargs):
     return [one * at for one, at in zip(scored(completions, ground_truth), level)]
 
@@ -318,6 +322,7 @@ OF_TRAINERS = [
     ("takes_objects", None, ""),  # verifiers' parser, which is equal to no copy
     ("reads_level", "undeclared_column", "by name: level;"),
     ("asks_for_level", None, ""),
+    ("reads_ids", None, ""),  # which GRPOTrainer hands over itself
     ("nan", "nan_for_none", "TRL takes it for None"),
     ("none", None, ""),  # GRPOTrainer leaves it out
     ("keys", "keys_differ", "without 'read', which other rows have"),
