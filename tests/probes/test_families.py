@@ -736,6 +736,38 @@ def test_a_program_for_another_prompt_is_no_second_answer():
     assert probed(named, "code", only="several_marks").alarms
 
 
+def _call(**call):
+    return f"<tool_call>{json.dumps(call)}</tool_call>"
+
+
+LOOK_UP, CANCEL = {"name": "find"}, {"name": "cancel"}
+AGENTS = {
+    "which the task needs": ([LOOK_UP], [LOOK_UP], True),
+    "which right ones make": ([LOOK_UP], [], True),
+    "which none makes": ([], [], False),
+}
+
+
+@pytest.mark.parametrize(("made", "needed", "is_usual"), AGENTS.values(), ids=AGENTS)
+def test_a_second_call_is_a_hole_where_no_right_completion_has_one(
+    made, needed, is_usual
+):
+    def has_calls(completion, ground_truth):
+        return all(
+            _call(**call) in completion for call in [*needed, json.loads(ground_truth)]
+        )
+
+    rows = []
+    for order in range(6):
+        right = {**CANCEL, "order": 3 + 4 * order}
+        for last in (right, {**CANCEL, "order": 90 + order}):
+            calls = "\n".join(_call(**call) for call in [*made, last])
+            row = {"prompt": f"Order {order}, please.", "completion": f"So.\n{calls}"}
+            rows.append({**row, "ground_truth": json.dumps(right)})
+    found = probed(has_calls, rows, only=["several_marks", "nested"]).alarms
+    assert [item.code for item in found] == ["several_marks"] * (not is_usual)
+
+
 def test_probes_are_named_once_and_chosen_by_name_or_family():
     names = [probe.name for probe in STRATEGIES]
     assert len(set(names)) == len(names) and {

@@ -12,6 +12,7 @@ from rewardkit.answers.formats import REASONING
 from rewardkit.answers.misjudged import LEAST_MISJUDGED_SHARE, LEAST_ROWS
 from rewardkit.findings import AS_MUCH, Finding, Findings, most, rule
 from rewardkit.primitives.extract.structured import read_json
+from rewardkit.primitives.messages import assistant_text
 from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.falls import (
     LAYOUT_LOST,
@@ -52,6 +53,11 @@ HOLE_CODES = tuple(
 )
 """Strategies that are the code of their finding; the others have codes of their own."""
 
+SECOND_MARKS = ("several_marks", "retracted", "nested", "tags_of_two_kinds")
+"""Probes that write other marks beside that of the right answer."""
+CALL_KINDS = ("json", "code")
+"""Kinds of what stands in the tags of calls, of which a task may need several."""
+
 KINDS_BY_EXPECTATION = {
     "right": "loses",
     "place": "loses",
@@ -67,7 +73,29 @@ def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report wrong answers that are paid, and special truths that are not."""
     for tally in observed.tallies:
         if tally.falls and tally.probe.name in HOLE_CODES:
-            yield _make_hole(tally, observed)
+            if tally.probe.name not in SECOND_MARKS or not _needs_calls(
+                tally, observed
+            ):
+                yield _make_hole(tally, observed)
+
+
+def _needs_calls(tally: Tally, observed: Observed) -> bool:
+    """Return whether right completions have several different calls in one tag."""
+    form = tally.falls[0].subject.format
+    if form.tag is None:
+        return False
+    if f"<{form.tag}>" in form.lead + form.tail:
+        return True  # else a format without it had been as well paid
+    if tally.falls[0].subject.kind not in CALL_KINDS:
+        return False
+    marked = re.compile(rf"(?s)<{re.escape(form.tag)}>(.*?)</{re.escape(form.tag)}>")
+    has_several = []
+    for answer in observed.logged:
+        if answer.is_right or (answer.is_right is None and answer.is_paid):
+            turns = answer.row.get("messages")
+            text = assistant_text(turns, turns="all", tool_calls=True)
+            has_several.append(len({*marked.findall(text or answer.completion)}) > 1)
+    return bool(has_several) and fmean(has_several) >= RARE
 
 
 def _make_hole(tally: Tally, observed: Observed) -> Finding:
