@@ -332,6 +332,9 @@ class ProbeResult(AcceptsFindings, HasPage):
             codes = most([point.code for point in others])
             blocks.append(f"and {len(others)} more: {codes}")
             blocks.append(More(f"{len(others)} more", others))
+        for finding in self.findings:
+            if finding.code == "partial_credit" and not finding.accepted:
+                blocks.append(f"For information: {finding.statement}")
         minor = [
             f"{finding.code}: {finding.statement} {finding.advice}"
             for finding in self.findings

@@ -235,6 +235,42 @@ def one_item(subject: Subject) -> Iterator[str]:
         yield _write_items(subject, items[:-1])
 
 
+# --- answers that are far off
+
+
+OTHER_DIGITS = str.maketrans("0123456789", "5678901234")
+
+
+def far_answers(subject: Subject) -> Iterator[str]:
+    """Write answers that share little with the right one but their form.
+
+    A number has other digits; of three or more values of a list or object one is right,
+    the first or the last; of a text one letter is left.
+    """
+    text = subject.right.strip()
+    if subject.kind == "number":
+        first = re.search(r"[1-9]", text)
+        if first:  # at least half of the number is added or taken away
+            before, digit = text[: first.start()], "1" if first[0] >= "5" else "9"
+            rest = text[first.end() :].translate(OTHER_DIGITS)
+            yield subject.write(f"{before}{digit}{rest}")
+    elif subject.kind == "json":
+        value = json.loads(text)
+        places = list(_find_leaves(value))
+        if len(places) > 2:
+            changed = change_values(value)
+            for place in (places[0], places[-1]):
+                right = {place: _value_at(value, place)}
+                yield _write(subject, _with_values(changed, right))
+    elif subject.kind == "list":
+        items = _list_items(subject)
+        if len(items) > 2:
+            yield _write_items(subject, [items[0]] * len(items))
+            yield _write_items(subject, [items[-1]] * len(items))
+    elif subject.kind == "text" and len(text) > 5:
+        yield from map(subject.write, (text[0], text[-1]))
+
+
 # --- special values
 
 

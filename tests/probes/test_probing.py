@@ -1,5 +1,6 @@
 """probe() as a whole: one finding a cause, budgets, what is inconclusive, and what its author declared."""
 
+import json
 import math
 import os
 import random
@@ -340,6 +341,86 @@ def test_a_cause_is_one_finding_with_its_component_and_its_data_source(
     assert "nan" not in result.alarms[0].sentence and (
         alarms[:11] != "always_late" or result.calls <= 8
     )
+
+
+def half(is_partly_right):
+    """A reward that pays half for an answer of which this is true, beside its truth."""
+
+    def score(completion, ground_truth):
+        answer = inside(completion) or ""
+        if answer.strip() == ground_truth:
+            return 1.0
+        return 0.5 * bool(answer and is_partly_right(answer, ground_truth))
+
+    return score
+
+
+def within_a_quarter(answer, truth):
+    return abs(number(answer) - float(truth)) <= 0.25 * abs(float(truth))
+
+
+def as_many_digits(answer, truth):
+    return answer.isdigit() and len(answer) == len(truth)
+
+
+def share_a_value(answer, truth):
+    try:
+        said = json.loads(answer)
+    except ValueError:
+        return False
+    if not isinstance(said, dict):
+        return False
+    return not {*said.items()}.isdisjoint(json.loads(truth).items())
+
+
+def share_the_name(answer, truth):
+    return answer.startswith(truth.partition(",")[0])
+
+
+def share_of_values(completion, ground_truth):
+    try:
+        said = json.loads(inside(completion) or "")
+    except ValueError:
+        return 0.0
+    truth = json.loads(ground_truth)
+    values = truth.items()
+    return sum(said.get(key) == value for key, value in values) / len(values)
+
+
+PARTIAL = {
+    "within a limit": (half(within_a_quarter), "numbers", "an answer off by one 50 %"),
+    "by distance": (graded, "numbers", "an answer off by a fifth 76 %"),
+    "of values": (share_of_values, "objects", "an object with one wrong value 67 %"),
+    "of a name": (half(share_the_name), "objects", "one of its keys 50 %"),
+    "none": (strict, "numbers", ""),
+    "none, of texts": (strict, "texts", ""),
+}
+FLAT = {
+    "of digits": (half(as_many_digits), "numbers", "on 4 of 4 prompts; these earn"),
+    "of one value": (half(share_a_value), "objects", "with one wrong value 50 %"),
+    "of one letter": (
+        half(lambda answer, truth: answer in truth or truth in answer),
+        "texts",
+        "a part of the answer 50 %",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("reward", "data", "told", "is_flat"),
+    [(*row, False) for row in PARTIAL.values()]
+    + [(*row, True) for row in FLAT.values()],
+    ids=[*PARTIAL, *FLAT],
+)
+def test_what_near_misses_earn_is_told_and_a_fault_where_far_ones_earn_as_much(
+    reward, data, told, is_flat
+):
+    result = probed(reward, data, only=FAST["only"])
+    found = [item for item in result.findings if "partial_credit" in item.code]
+    severities = [item.severity for item in found]
+    assert severities == (["warn" if is_flat else "info"] if told else [])
+    assert all(told in item.sentence for item in found)
+    assert ("Near misses earn" in str(result)) is bool(told and not is_flat)
 
 
 def test_a_budget_is_kept_and_what_was_not_tried_is_listed():

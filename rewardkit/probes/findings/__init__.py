@@ -420,6 +420,7 @@ PART_RULES: tuple[Rule, ...] = (
     floor.open_gates,
     floor.leaks,
     floor.flat_credit,
+    floor.partial_credit,
     causes.holes,
     length.length_curve,
     causes.layouts,

@@ -1,4 +1,4 @@
-"""Rules of what wrong and unrelated texts earn, outright or behind open gates."""
+"""Rules of what wrong and unrelated texts earn: outright, by form, or for closeness."""
 
 from __future__ import annotations
 
@@ -8,17 +8,35 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
+from rewardkit.answers.kinds import ESTIMATE
 from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, Findings, most, rule
-from rewardkit.probes.falls import NOISY, RARE, RIGHT_LOST
+from rewardkit.probes.falls import (
+    FULL_MARKS,
+    NOISY,
+    OFTEN,
+    RARE,
+    RIGHT_LOST,
+    Fall,
+)
 from rewardkit.probes.findings.evidence import Observed, alarms_among, special_truth
 from rewardkit.probes.options import LEAKAGE
+from rewardkit.probes.runner import SHARE_OF_RULE, rewards_in
 from rewardkit.probes.subjects.scales import Scale
-from rewardkit.probes.trials import ProbeTrial
+from rewardkit.probes.trials import PILOT_SUBJECTS, ProbeTrial
 from rewardkit.strategies.strategy import Subject
+from rewardkit.strategies.values import far_answers
 
 FLAT_CREDIT = 0.2
 """Share of full marks that any text may earn for nothing. Our choice."""
+
+PARTLY_PAID = 0.25
+"""Gain from which a nearly right answer earns partial credit. Our choice."""
+
+SAME_CREDIT = 0.05
+"""Gain that a nearly right answer has to have over one that is far off. Our choice."""
+
+MOST_NEAR_FORMS = 3  # forms of near misses that a sentence names
 
 UNRELATED_TEXTS = ("constant_text", "refusal", "random_bytes")
 """Probes whose completions have nothing to do with the prompt."""
@@ -187,6 +205,81 @@ def _measure_credit(
     share = weight * (score - min(score_of_empty, 0.0)) / max(full, 1e-9)
     expected = 0.0, 0.1 * abs(reward)
     return share, observed.example(subject, text, reward, expected, "flat_credit")
+
+
+@rule("partial_credit", "flat_partial_credit")
+def partial_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report near misses that earn a part of full marks.
+
+    It is a fault where answers that are far off earn as much.
+    """
+    tried: dict[str, set[Any]] = defaultdict(set)
+    partly_paid: dict[str, dict[Any, Fall]] = defaultdict(dict)
+    best: dict[Any, Fall] = {}
+    for fall in _score_near_misses(observed):
+        key, says = fall.subject.rollout_id, fall.trial.probe.says
+        tried[says].add(key)
+        best[key] = max(fall, best.get(key, fall), key=lambda item: item.size)
+        if PARTLY_PAID <= fall.size - observed.noise < FULL_MARKS - 2 * observed.noise:
+            partly_paid[says][key] = fall
+    gains: dict[str, float] = {}
+    falls: dict[Any, Fall] = {}
+    for says, in_prompts in partly_paid.items():
+        if len(in_prompts) >= RARE * len(tried[says]):
+            gains[says] = fmean(fall.size for fall in in_prompts.values())
+            falls |= in_prompts
+    if not gains:
+        return
+    n, flat = _find_flat(observed, [best[key] for key in falls])
+    is_flat = len(flat) >= max(2, OFTEN * n)
+    usual = sorted(gains, key=lambda says: (-len(partly_paid[says]), -gains[says]))
+    yield observed.finding(
+        "flat_partial_credit" if is_flat else "partial_credit",
+        n if is_flat else len(best),
+        len(flat) if is_flat else len(falls),
+        components=observed.components_of([*falls.values()]),
+        threshold=PARTLY_PAID,
+        examples=flat or map(observed.example_of, falls.values()),
+        gain=max(gains.values()),
+        near=[(says, gains[says]) for says in usual[:MOST_NEAR_FORMS]],
+    )
+
+
+def _score_near_misses(observed: Observed) -> Iterator[Fall]:
+    """Yield each nearly right answer that was judged, with its gain as its size."""
+    for trial in observed.trials:
+        subject = trial.subject
+        if trial.probe.knows != "near" or subject.part != observed.part:
+            continue
+        is_single = len(trial.outcomes) == 1 and not trial.attempt.columns
+        if is_single and subject.kind != ESTIMATE and not math.isnan(trial.reward):
+            yield Fall(trial, observed.scale(subject).gain(trial.reward))
+
+
+def _find_flat(
+    observed: Observed, nearest: Sequence[Fall]
+) -> tuple[int, list[Example]]:
+    """Compare the best near miss of prompts with answers that are far off.
+
+    Returns:
+        The prompts on which that was tried, and examples of those on which each of them
+        earned as much.
+    """
+    n = 0
+    examples = []
+    for fall in nearest[:PILOT_SUBJECTS]:
+        subject, scale = fall.subject, observed.scale(fall.subject)
+        texts = list(far_answers(subject))
+        completions = [(subject, text) for text in texts]
+        rewards = rewards_in(observed.tries.on(completions, share=SHARE_OF_RULE))
+        n += len(texts) > 0
+        least = min(rewards, default=math.nan)
+        if scale.gain(least) > fall.size - SAME_CREDIT and fall.size < FULL_MARKS:
+            text = texts[rewards.index(least)]
+            expected = scale.floor, scale.wrong + fall.size / 2 * scale.span
+            code = "flat_partial_credit"
+            examples.append(observed.example(subject, text, least, expected, code))
+    return n, examples
 
 
 @rule("wrong_paid", "right_unpaid")
