@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, mode
@@ -38,6 +38,10 @@ LONGEST_LABEL = 40
 """Characters of a label, at most; a longer text is a sentence. Our choice."""
 LABEL_START = re.compile(r"[.!?。:]\s+|[\])}>]")
 """What ends before a label on its line: a sentence, or something in brackets."""
+
+TELLS_APART = 0.5
+"""What wrong completions earn of a component at most, on average, as a share of what
+right ones earn, where it tells them apart. Our choice."""
 
 OWN_SCALE = 0.5
 """Share of the span of all rewards from which that of a part is a scale of its own. Our
@@ -201,6 +205,62 @@ def judge_log(
         answers.append(answer)
     answers = _measure_gains(_find_labels(answers), is_routed=bool(routed_by))
     return answers if labels else _judge_by_siblings(_judge_by_truths(answers))
+
+
+@dataclass(frozen=True)
+class JudgedLog:
+    """The rows of a log, as `judge_log` judges them by what the task earned.
+
+    `by_judges` are the same rows by what its components `judges` earned: those that do
+    not pay wrong completions about as much as right ones. With the pay of the others a
+    right one that is not recognised would seem to be paid.
+    """
+
+    answers: Answers
+    by_judges: Answers
+    judges: tuple[str, ...]
+
+
+def judge_components(
+    rows: Sequence[Row],
+    earned: Mapping[str, Sequence[float]],
+    *,
+    routed_by: str | None = None,
+    labels: Sequence[bool | None] = (),
+) -> JudgedLog:
+    """Judge the rows of a log by what each component of the task earned.
+
+    Args:
+        rows: As in `judge_log`.
+        earned: What each component earned, times its weight.
+        routed_by: As in `judge_log`.
+        labels: As in `judge_log`.
+    """
+
+    def judge(names: Iterable[str]) -> list[LoggedAnswer]:
+        columns = [earned[name] for name in names]
+        total = list(map(sum, zip(*columns, strict=True)))
+        return judge_log(rows, total, routed_by=routed_by, labels=labels)
+
+    answers, names = judge(earned), tuple(earned)
+    verdicts = {id(answer.row): answer.is_right for answer in answers}
+    is_right = [verdicts.get(id(row)) for row in rows]
+    judges = tuple(name for name in names if _tells_apart(earned[name], is_right))
+    if judges in ((), names):
+        return JudgedLog(answers, answers, names)
+    return JudgedLog(answers, judge(judges), judges)
+
+
+def _tells_apart(earned: Sequence[float], is_right: Sequence[bool | None]) -> bool:
+    """Return whether wrong rows earn less than right ones, or nothing."""
+    judged = [reward for reward in earned if not math.isnan(reward)]
+    least = min(judged, default=0.0)
+    paid: dict[bool | None, list[float]] = defaultdict(list)
+    for reward, verdict in zip(earned, is_right, strict=True):
+        if not math.isnan(reward):
+            paid[verdict].append(reward - least)
+    wrong_mean, right_mean = (fmean(paid[key] or [0.0]) for key in (False, True))
+    return wrong_mean <= TELLS_APART * right_mean
 
 
 def _read_row(row: Row) -> tuple[str | None, Statement]:

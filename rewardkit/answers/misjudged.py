@@ -84,7 +84,11 @@ class Misjudged:
 
 
 def find_misjudged(
-    answers: Answers, *, by_label: bool = False, is_unread: bool = False
+    answers: Answers,
+    *,
+    by_judges: Answers = (),
+    by_label: bool = False,
+    is_unread: bool = False,
 ) -> Iterator[Misjudged]:
     """Find completions that are right and earned nothing, then others that are paid.
 
@@ -92,10 +96,13 @@ def find_misjudged(
 
     Args:
         answers: The rows of a log.
+        by_judges: The same with what those components earned that tell right from
+            wrong, where there are others.
         by_label: Whether a label says which are right.
         is_unread: Whether nothing reads the truth: then that is the cause.
     """
-    right = [answer for answer in answers if answer.is_right]
+    read_rows = by_judges or answers
+    right = [answer for answer in read_rows if answer.is_right]
     if not right:
         return
     right = [answer for answer in right if not math.isnan(answer.gain)]
@@ -109,7 +116,8 @@ def find_misjudged(
     details: dict[str, Any] = {"by_label": by_label}
     if not is_unread and paid_right and len(lost) >= LEAST_ROWS:
         fully_paid = [answer for answer in paid_right if answer.is_paid] or paid_right
-        is_length = _lose_by_length(lost, paid_right, wrong)
+        read_wrong = [answer for answer in read_rows if answer.is_right is False]
+        is_length = _lose_by_length(lost, paid_right, read_wrong)
         trait = find_trait(lost, fully_paid, "are paid", is_length=is_length)
         is_known = trait is not None and not _is_asked_for(trait, lost, fully_paid)
         is_rule = trait is not None and is_known and _is_rule(trait, lost)

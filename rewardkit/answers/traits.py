@@ -111,15 +111,16 @@ def _label(answer: LoggedAnswer) -> str:
 
 
 def _touching(answer: LoggedAnswer) -> str:
-    """Describe what touches an answer that nothing marks, or its own semicolon."""
-    if answer.answer.endswith(";") and not (answer.truth or ";").endswith(";"):
+    """Describe what touches an answer, within its mark where it has one."""
+    truth = answer.truth or ""
+    if answer.answer.endswith(";") and not (truth or ";").endswith(";"):
         return "a semicolon behind"
-    if answer.statement.is_marked:
-        return ""
     start = answer.statement.before
-    if answer.statement.mark == "whole":
-        start = max(0, answer.completion.rfind(answer.truth or ""))
+    if answer.statement.mark == "whole" or answer.statement.is_marked:
+        start = max(0, answer.completion.rfind(truth))
     before = answer.completion[:start]
+    if answer.statement.is_marked:
+        before = before[answer.statement.before :]
     for expression, name in TOUCHING.items():
         if re.search(expression, before[-2:]):
             return name

@@ -255,10 +255,6 @@ def parity(truth):
     return "odd" if int(truth) % 2 else "even"
 
 
-def of_even_ones(completion, ground_truth, level):
-    return level == "even" and strict(completion, ground_truth)
-
-
 SHORT_OR_LONG = "Oslo Rotterdam Lima Marrakesh Rome Reykjavik Bern Bucharest".split()
 
 
@@ -291,6 +287,25 @@ class Case:
 
 def untagged(completion, ground_truth):
     return inside(completion) is None or strict(completion, ground_truth)
+
+
+def brief(completion, ground_truth):
+    """It reads the truth, and pays what is short, right or wrong."""
+    return max(0.0, 1 - len(completion) / (60 * len(ground_truth)))
+
+
+def bold_or_plain(truth, place):
+    """Every second right answer is bold, in a completion that is longer."""
+    answer = truth if place % 3 else "5"
+    if place in (1, 3, 4):
+        return f"{FILLER}\n<answer>**{answer}**</answer>", bool(place % 3)
+    return f"<answer>{answer}</answer>", bool(place % 3)
+
+
+def right_and(other):
+    """Two functions that read the truth, with one weight."""
+    parts = rk.Component("right", strict), rk.Component("other", other)
+    return rk.Reward("r", components=parts)
 
 
 def with_thought(completion, ground_truth):
@@ -1080,6 +1095,27 @@ CASES = {
     "few wrong answers are paid, and have no word of their own": Case(
         lenient_at_times, rows_of(seldom_checked, HUNDREDS), code=""
     ),
+    "bold type in a tag": Case(
+        strict,
+        rows_of(bold_or_plain, NUMBERS, count=6),
+        trait="touching",
+        words="All 20 have bold type around the answer; of those that do not, 20 of 20 are paid.",
+    ),
+    "bold type, beside a component that pays what is short": Case(
+        right_and(brief),
+        rows_of(bold_or_plain, NUMBERS, count=6),
+        trait="touching",
+        words="20 of 40 logged completions that state the right answer earned nothing, on 10 prompts. All 20 have bold type around the answer",
+    ),
+    "bold type that a second component that tells right from wrong reads": Case(
+        right_and(
+            lambda completion, ground_truth: (
+                (inside(completion) or "").strip("*") == ground_truth
+            )
+        ),
+        rows_of(bold_or_plain, NUMBERS, count=6),
+        code="",
+    ),
     "bold type, which is no text behind the answer": Case(
         labelled_answer,
         rows_of(sometimes_bold, NUMBERS),
@@ -1258,14 +1294,9 @@ CASES = {
     "one source of two": Case(
         strict,
         rows_of(twice, NUMBERS, data_source=parity),
-        trait="slice",
-        words="(odd 15 of 15). All 15 come from odd",
+        trait="touching",
+        words="(odd 15 of 15). All 15 have bold type around the answer",
         label="ok",
-    ),
-    "one level of two, in a column that is no source": Case(
-        of_even_ones,
-        rows_of(padded, NUMBERS, level=parity),
-        words="15 of 30 logged completions that state the right answer earned nothing, on 5 prompts, with the truths '",
     ),
     "no answer is paid": Case(
         untagged,

@@ -19,7 +19,7 @@ from rewardkit.analysis.statistics import (
 )
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
-from rewardkit.answers.logged import judge_log
+from rewardkit.answers.logged import judge_components
 from rewardkit.answers.misjudged import (
     Misjudged,
     find_misjudged,
@@ -175,27 +175,34 @@ def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
         if label is not None:
             for value in label[places]:
                 labels.append(None if np.isnan(value) else bool(value))
-        rewards = _earned_by_task(view)[places].tolist()
-        answers = judge_log(rows, rewards, labels=labels)
+        earned = {}
+        for name, rewards in _earned_by_task(view).items():
+            earned[name] = rewards[places].tolist()
+        log = judge_components(rows, earned, labels=labels)
+        answers = log.answers
         judged = find_misjudged(
-            answers, by_label=label is not None, is_unread=scored.scores.reward.is_blind
+            answers,
+            by_judges=log.by_judges,
+            by_label=label is not None,
+            is_unread=scored.scores.reward.is_blind,
         )
         for misjudged in chain(judged, find_unpaid_truths(answers)):
             yield _report(scored, view.part, misjudged)
 
 
-def _earned_by_task(view: View) -> Floats:
-    """Return what the task earned, (rows,); NaN where it is gated or was not judged.
+def _earned_by_task(view: View) -> dict[str, Floats]:
+    """Return what the task's components earned, (rows,); NaN where not judged.
 
     Without a component that is known to be the task all that was paid counts.
     """
     if len(view.paid_names) < 2 or not view.task_is_known:
-        return view.rewards
-    earned = np.zeros(len(view))
+        return {"": view.rewards}
+    earned = {}
     for component in view.reward.components:
         if component.name in view.task:
-            earned += view.row_weights(component) * view.scores[component.name]
-    return np.where(view.is_judged, earned, np.nan)
+            rewards = view.row_weights(component) * view.scores[component.name]
+            earned[component.name] = np.where(view.is_judged, rewards, np.nan)
+    return earned
 
 
 def _report(scored: Scored, part: str, misjudged: Misjudged) -> Finding:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.answers.kinds import read_truth
-from rewardkit.answers.logged import Answers, LoggedAnswer, judge_log
+from rewardkit.answers.logged import Answers, JudgedLog, LoggedAnswer, judge_components
 from rewardkit.findings import Example, Finding, read_codes, severity_of
 from rewardkit.probes.falls import (
     Fall,
@@ -175,13 +175,22 @@ class Observed:
         noises = [item.spread / scales[key].span for key, item in self.measured.items()]
         return max(noises, default=0.0)
 
+    @property
+    def logged(self) -> Answers:
+        """Return the scored completions of the log: which of them are right."""
+        return self.judged_log.answers
+
     @cached_property
-    def logged(self) -> list[LoggedAnswer]:
-        """Judge the scored completions of the log: which of them are right."""
+    def judged_log(self) -> JudgedLog:
+        """Judge the scored completions of the log."""
         labels = self.calibration.labels
-        return judge_log(
+        earned: dict[str, list[float]] = defaultdict(lambda: [0.0] * len(self.pool))
+        for place, (row, outcome) in enumerate(self.pool):
+            for name, reward in self._earned_by_task(row, outcome).items():
+                earned[name][place] = reward
+        return judge_components(
             self.rows,
-            [self._earned_by_task(*pair) for pair in self.pool],
+            earned,
             routed_by=self.reward.routed_by,
             labels=[labels.get(row.get("rollout_id")) for row in self.rows if labels],
         )
@@ -212,18 +221,21 @@ class Observed:
             return self.tries.logged_names.get("ground_truth", "ground_truth")
         return ""
 
-    def _earned_by_task(self, row: Row, outcome: RowOutcome) -> float:
-        """Return what the task earned; NaN where it is gated or was not judged.
+    def _earned_by_task(self, row: Row, outcome: RowOutcome) -> dict[str, float]:
+        """Return what components of the task earned; NaN where one was not judged.
 
         Where no component compares with the truth, all that was paid counts.
         """
         reward = self.reward_for(row)
-        if not outcome.is_judged or reward.is_blind or len(reward.components) == 1:
-            return outcome.reward
-        earned = 0.0
-        for name in reward.task:
-            earned += reward.weights[name] * outcome.scores.get(name, math.nan)
-        return earned
+        names = reward.task
+        if reward.is_blind or len(reward.components) == 1:
+            return {names[0]: outcome.reward}
+        if not outcome.is_judged:
+            return dict.fromkeys(names, math.nan)
+        weights = reward.weights
+        return {
+            name: weights[name] * outcome.scores.get(name, math.nan) for name in names
+        }
 
     def scale(self, subject: Subject) -> Scale:
         """Return the scale of a subject; of a left out one, that of the first."""

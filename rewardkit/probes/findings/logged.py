@@ -43,8 +43,14 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """
     by_label = bool(observed.calibration.labels)
     is_unread = observed.unread_truth != ""
-    judged = find_misjudged(observed.logged, by_label=by_label, is_unread=is_unread)
+    judged = find_misjudged(
+        observed.logged,
+        by_judges=observed.judged_log.by_judges,
+        by_label=by_label,
+        is_unread=is_unread,
+    )
     rewards = [answer.reward for answer in observed.logged]
+    tasks = [branch.task for branch in observed.reward.branches]
     most, least = max(rewards, default=0.0), min(rewards, default=0.0)
     for misjudged in chain(judged, find_unpaid_truths(observed.logged)):
         code, at_fault = misjudged.code, misjudged.at_fault
@@ -54,13 +60,15 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 answer.row, answer.reward, code, right=most, wrong=least
             )
             shortest.setdefault(answer.part, example)
-        task = chain.from_iterable(branch.task for branch in observed.reward.branches)
+        components = dict.fromkeys(chain.from_iterable(tasks))
+        if code == "right_unpaid":
+            components = dict.fromkeys(observed.judged_log.judges)
         are_silent = misjudged.evidence.get("silent") == len(at_fault)
         yield observed.finding(
             code,
             len(misjudged.rows),
             len(at_fault),
-            components=list(dict.fromkeys(task)),
+            components=list(components),
             examples=shortest.values(),
             severity=misjudged.severity,
             kind="silent" if are_silent else "",
