@@ -277,14 +277,14 @@ class Finding:
         }
 
     def _add_subject(self, text: str) -> str:
-        """Append the components and the data source of a probe's finding to `text`."""
+        """Append the components and the part of the log to `text`."""
         names = self.evidence.get("components") or []
         if len(names) > 1:
             text += f" Components: {most(names, NAMED)}."
         elif names or self.component:
             text += f" Component: {names[0] if names else self.component}."
         if self.part:
-            text += f" Data source: {self.part}."
+            text += f" Part of the log: {self.part}."
         return text
 
     @property

@@ -369,7 +369,7 @@ class Tries:
             self.late += calls_a_row * outcome.is_late
             if outcome.is_judged:
                 self.rewards.append(outcome.reward)
-            if outcome.failures:
+            if outcome.failures and outcome.is_tried:
                 self.failed.append((row, outcome))
         if is_first:
             self._first_calls, self._first_seconds = self.calls, self.seconds

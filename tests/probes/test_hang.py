@@ -12,6 +12,8 @@ from planted_probes import DATA, inside, probed
 import rewardkit as rk
 from rewardkit.probes.code.constants import patterns_in
 from rewardkit.probes.code.patterns import slow_texts
+from rewardkit.probes.runner import Tries
+from rewardkit.scoring.deadlines import time_limit
 
 pytestmark = pytest.mark.integration
 
@@ -25,6 +27,38 @@ def waiting(late, seconds=60.0):
         return ground_truth in completion
 
     return score
+
+
+def waiting_for_some(completion, ground_truth, data_source):
+    """It waits for brackets on rows of one source."""
+    if data_source == "sums" and 300 > len(completion) > completion.count("(") > 20:
+        time.sleep(60)
+    return ground_truth in completion
+
+
+def test_what_is_not_tried_behind_late_calls_has_not_failed():
+    function = waiting(lambda text: True)
+    reward = rk.Reward("r", components=[rk.Component("c", function)])
+    with time_limit(0.2, patience=2) as limit:
+        tries = Tries(reward, limit, 60.0)
+        outcomes = tries.outcomes(DATA["numbers"])
+    assert not all(outcome.is_tried for outcome in outcomes)
+    assert tries.failed and all(outcome.is_tried for _, outcome in tries.failed)
+
+
+@pytest.mark.parametrize(("source", "codes"), [("sums", ["hang"]), ("facts", [])])
+def test_each_source_is_tried_for_hangs(source, codes):
+    rows = [
+        {**row, "data_source": source if row["prompt_id"] > 5 else "others"}
+        for row in DATA["numbers"]
+    ]
+    result = rk.probe(
+        rk.Reward("r", components=[rk.Component("c", waiting_for_some)]),
+        rows,
+        timeout=0.5,
+        only=["hang"],
+    )
+    assert [item.code for item in result.alarms] == codes
 
 
 def powers(completion, ground_truth):

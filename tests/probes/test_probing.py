@@ -6,6 +6,7 @@ import os
 import random
 import re
 import time
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from planted_probes import (
 )
 
 import rewardkit as rk
+from rewardkit.probes.subjects.kinds import find_kinds
 
 pytestmark = pytest.mark.integration
 
@@ -341,6 +343,85 @@ def test_a_cause_is_one_finding_with_its_component_and_its_data_source(
     assert "nan" not in result.alarms[0].sentence and (
         alarms[:11] != "always_late" or result.calls <= 8
     )
+
+
+KINDS = "sum product count age year rank size".split()
+
+
+def of_kinds(task=None, metadata=None, prompts=3):
+    """Rows of seven kinds of task, one kind after the other."""
+    rows = []
+    for place, kind in enumerate(KINDS):
+        first = 100 * (place + 1)
+        for row in tags(*range(first, first + 17 * prompts, 17)):
+            row = {**row, "prompt_id": f"{kind} {row['prompt_id']}"}
+            row["prompt"] = f"The {kind}: {row['prompt_id']}?"
+            row |= {task: kind} if task else {}
+            rows.append({**row, "metadata": {metadata: kind}} if metadata else row)
+    return rows
+
+
+def by_task(completion, ground_truth, task):
+    return (somewhere if task == "age" else strict)(completion, ground_truth)
+
+
+def by_skill(completion, ground_truth, skill):
+    return (somewhere if skill == "age" else strict)(completion, ground_truth)
+
+
+def by_metadata(completion, ground_truth, metadata):
+    return (somewhere if metadata["skill"] == "age" else strict)(
+        completion, ground_truth
+    )
+
+
+def by_prompt(completion, ground_truth, prompt):
+    return (somewhere if " age:" in prompt else strict)(completion, ground_truth)
+
+
+def by_truth(completion, ground_truth):
+    return (somewhere if int(ground_truth) >= 400 else strict)(completion, ground_truth)
+
+
+def by_rule(completion, rule):
+    return (rule == "age") is (inside(completion) == "none")
+
+
+MENTIONED, LISTED = [("mentioned", "age")], [("every_sibling", "")]
+
+
+@pytest.mark.parametrize(
+    ("score", "columns", "alarms"),
+    [
+        (by_task, {"task": "task"}, MENTIONED),
+        (by_skill, {"task": "skill"}, MENTIONED),
+        (by_metadata, {"metadata": "skill"}, MENTIONED),
+        (by_prompt, {"task": "category"}, MENTIONED),
+        (by_truth, {"prompts": 5}, LISTED),  # of the last kinds alone
+        (strict, {"task": "task"}, []),
+        (strict, {"task": "skill"}, []),
+    ],
+)
+def test_each_kind_of_task_is_probed_on_several_prompts(score, columns, alarms):
+    result = probed(score, of_kinds(**columns), only=["shotgun"])
+    assert [(item.code, item.part) for item in result.alarms] == alarms
+    if alarms == MENTIONED:
+        subjects = result.calibration.subjects
+        counts = Counter(subject.part for subject in subjects)
+        assert counts == dict.fromkeys(KINDS, 3)
+
+
+@pytest.mark.parametrize("has_truth", [True, False])
+def test_a_column_that_may_be_the_truth_names_no_kinds(has_truth):
+    rows = of_kinds(task="rule")
+    for row in rows:
+        if not has_truth:
+            del row["ground_truth"]
+    groups = [
+        KINDS.index(row["rule"]) * 100 + int(row["prompt_id"][-1]) for row in rows
+    ]
+    kinds = find_kinds(rows, groups, made(by_rule))
+    assert {*kinds} == ({*KINDS} if has_truth else {""})
 
 
 def half(is_partly_right):

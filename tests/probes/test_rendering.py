@@ -306,7 +306,7 @@ SENTENCES = [
         finding(evidence={"kind": "fooled", "gain": 0.2}),
         f"what real ones do {ON_FOUR}: 20 % of full",
     ),
-    (broken("1.5", part="math"), "The reward gives 1.5. Data source: math."),
+    (broken("1.5", part="math"), "The reward gives 1.5. Part of the log: math."),
     (broken("1.5", component="c"), "The component gives 1.5. Component: c."),
     (
         finding("raises", evidence=FAILS),

@@ -41,30 +41,48 @@ ASLEEP = 0.05
 
 
 def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTrial]:
-    """Try completions that may hang a call until one does; the shortest first."""
-    tries, subject = observed.tries, observed.calibration.stand_in
-    if subject is None:
+    """Try completions that may hang a call until one does; the shortest first.
+
+    Those of a length that policies write are tried for each part of the log and each
+    kind of answer, the others once.
+    """
+    tries, stand_in = observed.tries, observed.calibration.stand_in
+    if stand_in is None:
         return []
-    if not subject.format.opening:
-        likely = find_likely_mark(subject.reference).format
-        subject = replace(subject, format=likely)
+    subjects = {(stand_in.part, stand_in.kind): stand_in}
+    for subject in observed.subjects:
+        subjects.setdefault((subject.part, subject.kind), subject)
     planned = []
-    for probe in probes:
-        if probe.expects != "back":
-            continue
-        attempts = list(probe.attempts(subject))
-        if probe is PATTERNS:
-            for text in slow_texts(patterns_in(tries.reward.functions)):
-                attempts += [Attempt.of(text), Attempt.of(subject.write(text))]
-        for attempt in attempts:
-            planned.append(ProbeTrial(probe, subject, attempt, (UNTRIED,)))
+    for subject in subjects.values():
+        for trial in _plan_hangs(observed, subject, probes):
+            if subject is stand_in or len(trial.text) <= LONG_COMPLETION:
+                planned.append(trial)
     # programs last, as a reward that runs them may well take its own time limit
     planned.sort(key=lambda trial: (trial.probe is runs_for_ever, len(trial.text)))
-    rows = [tries.varied(subject.columns, trial.text) for trial in planned]
-    siblings = [subject.siblings] * len(rows)
+    rows = [tries.varied(trial.subject.columns, trial.text) for trial in planned]
+    siblings = [trial.subject.siblings for trial in planned]
     outcomes = tries.outcomes(rows, siblings, until_gone=True)
     pairs = zip(planned, outcomes, strict=True)
     return [replace(trial, outcomes=(outcome,)) for trial, outcome in pairs]
+
+
+def _plan_hangs(
+    observed: Observed, subject: Subject, probes: Sequence[Strategy]
+) -> Iterator[ProbeTrial]:
+    """Yield a subject's trials; where it has no mark, in a likely one."""
+    marked = subject
+    if not subject.format.opening:
+        likely = find_likely_mark(subject.reference).format
+        marked = replace(subject, format=likely)
+    for probe in probes:
+        if probe.expects != "back":
+            continue
+        attempts = list(probe.attempts(marked))
+        if probe is PATTERNS:
+            for text in slow_texts(patterns_in(observed.reward.functions)):
+                attempts += [Attempt.of(text), Attempt.of(marked.write(text))]
+        for attempt in attempts:
+            yield ProbeTrial(probe, marked, attempt, (UNTRIED,))
 
 
 @rule("hang", "slow", "dies")

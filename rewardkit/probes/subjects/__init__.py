@@ -28,6 +28,7 @@ from rewardkit.probes.subjects.drafts import (
     tells_answers_apart,
     with_format,
 )
+from rewardkit.probes.subjects.kinds import find_kinds
 from rewardkit.probes.subjects.log import (
     ScoredPart,
     read_labels,
@@ -103,8 +104,9 @@ def calibrate(
     if label is not None:
         labels = read_labels(column_values(rollouts.table[label]), label)
         _check_labels(labels, rows, label)
+    kinds = find_kinds(rows, rollouts.groups, tries.reward)
     everything = ScoredPart(tries, rows, rollouts.groups, labels)
-    parts = everything.split(tries.reward.routed_by or "data_source")
+    parts = everything.split(kinds)
     draw = np.random.default_rng(seed)
     for part in parts:
         part.score(draw, share=SCORING_SHARE / len(parts))

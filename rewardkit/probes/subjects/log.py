@@ -42,6 +42,7 @@ from rewardkit.strategies.strategy import (
 MOST_PARTS_OF_LOG = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
 
+MOST_IN_ORDER = 24  # prompts of which the first are chosen: our choice
 MOST_SCORED = 96  # rollouts of a part that are scored to see what the reward gives
 MOST_READ = 2000  # rollouts of a log that are scored to see which right ones lose
 MOST_SIBLINGS = 16  # scored rollouts of a prompt
@@ -63,7 +64,7 @@ class ScoredPart:
             where there is none.
         outcomes: What was scored so far, by place; shared with the other parts.
         name: The name of the part; "" where there is only one.
-        places: The places of the part's rows.
+        places: The places of the part's rows, see `score` for their order.
         rewards: All its rewards so far, of the log and of what was tried.
         low: The lowest reward of its rollouts, see `score`.
         high: The highest.
@@ -80,12 +81,11 @@ class ScoredPart:
     low: float = math.nan
     high: float = 0.0
 
-    def split(self, column: str) -> list[ScoredPart]:
-        """Split all rows by a column, largest part first; a single one has no name."""
+    def split(self, names: Sequence[str]) -> list[ScoredPart]:
+        """Split all rows by their names, largest part first; a single one has none."""
         places: dict[str, list[int]] = defaultdict(list)
-        for place, row in enumerate(self.rows):
-            value = row.get(column)
-            places["" if value is None else str(value)].append(place)
+        for place, name in enumerate(names):
+            places[name].append(place)
         if len(places) == 1:
             return [replace(self, places=range(len(self.rows)))]
         largest = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
@@ -107,16 +107,20 @@ class ScoredPart:
     def score(self, draw: np.random.Generator, *, share: float) -> None:
         """Score rows: siblings of prompts drawn at random, up to a number.
 
-        Where all earn the same, as all are right or all wrong, `low` is what other
-        completions earn there.
+        From here on many prompts stand in the order in which they were drawn, as a log
+        may have its kinds of task one after the other. Where all earn the same, as all
+        are right or all wrong, `low` is what other completions earn there.
 
         Args:
             draw: Draws prompts.
             share: Share of the remaining budget that may be used.
         """
         prompts = self.by_prompt(self.places)
+        drawn = draw.permutation(sorted(prompts)).tolist()
+        if len(drawn) > MOST_IN_ORDER:
+            self.places = [place for group in drawn for place in prompts[group]]
         places = []
-        for group in draw.permutation(sorted(prompts)).tolist():
+        for group in drawn:
             places += prompts[group][:MOST_SIBLINGS]
         places = places[:MOST_SCORED]
         self._score_places(places, share)
