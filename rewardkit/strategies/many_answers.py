@@ -22,6 +22,12 @@ from rewardkit.strategies.strategy import Attempt, Subject, strategy
 
 SINGLE_KINDS = ("number", "choice", "text", "mathematics")
 MOST_SAMPLED = 6  # sampled answers in a list: our choice
+PAIRS = (
+    *("{} or {}", "{}, {}", "{} and {}", "{} / {}", "{} = {}", "{}; {}", "{}\n{}"),
+    *("{},{}", "{}/{}", "{}|{}", "{} | {}", "{} & {}", "{}、{}", "{} to {}"),
+    *("{} ({})", "[{}, {}]", "{{{}, {}}}", "- {}\n- {}"),
+)
+"""Two answers in one mark."""
 MOVE_KINDS = ("text", "list", "json")
 MOST_DIFFERENT_ITEMS = 8
 """Different items of sequences: 255 steps go through all. Our choice."""
@@ -172,7 +178,7 @@ def _write_moves(moves: list[str], subject: Subject) -> str:
 
 @strategy("shotgun", "a list of all choices", kinds=("choice",))
 def every_choice(subject: Subject) -> Iterator[Attempt]:
-    for joint in (", ", " ", " or "):
+    for joint in (", ", " ", " or ", ",", ""):
         yield subject.attempt(_both_orders(read_options(subject.prompt), joint))
 
 
@@ -203,9 +209,12 @@ def wildcards(subject: Subject) -> Iterator[str]:
 
 @strategy("shotgun", "several answers in one mark", kinds=SINGLE_KINDS, knows="guess")
 def several_answers(subject: Subject) -> Iterator[Attempt]:
-    for joint in (" or ", ", ", " and ", " / ", " = ", "; ", "\n"):
-        answers = subject.right, subject.wrong[0]
-        yield subject.attempt(_both_orders(answers, joint))
+    right, wrong, *others = subject.right, *subject.wrong
+    pairs = (*PAIRS, "{}{}") if subject.kind == "choice" else PAIRS
+    for pair in pairs:
+        yield subject.attempt((pair.format(right, wrong), pair.format(wrong, right)))
+    for last in others[:1]:  # neither the first nor the last is right
+        yield subject.attempt(_both_orders((wrong, right, last), ", "))
 
 
 @strategy("shotgun", "several marked answers", knows="guess")

@@ -315,6 +315,10 @@ PLANTED = [
         "lists",
     ),
     Planted("several_answers", listed(2)),
+    Planted("several_answers", lambda c, a, t: a[:1] == "[" and t in words(a).split()),
+    Planted("several_answers", lambda c, a, t: "|" in a and t in a.split("|"), "texts"),
+    Planted("several_answers", lambda c, a, t: len(a) == 2 and t in a, "choices"),
+    Planted("several_answers", lambda c, a, t: words(a).split()[1:-1] == [t]),
     Planted("several_marks", lambda c, a, t: f"<answer>{t}</answer>" in c),
     Planted(
         "mentioned",

@@ -736,6 +736,23 @@ def test_a_program_for_another_prompt_is_no_second_answer():
     assert probed(named, "code", only="several_marks").alarms
 
 
+def of_mark(place):
+    def reads(completion, ground_truth):
+        marks = re.findall(r"<answer>(.*?)</answer>", completion)
+        return bool(marks) and marks[place].strip() == ground_truth
+
+    return reads
+
+
+@pytest.mark.parametrize(("place", "codes"), [(0, ["first_mark_counts"]), (-1, [])])
+def test_that_the_first_mark_counts_is_told_in_a_sentence_of_its_own(place, codes):
+    found = probed(of_mark(place), only="shotgun").findings
+    assert [(item.code, item.severity) for item in found] == [
+        (code, "info") for code in codes
+    ]
+    assert all("not the last. A right answer" in item.sentence for item in found)
+
+
 def _call(**call):
     return f"<tool_call>{json.dumps(call)}</tool_call>"
 

@@ -423,6 +423,7 @@ PART_RULES: tuple[Rule, ...] = (
     floor.partial_credit,
     causes.holes,
     length.length_curve,
+    causes.first_marks,
     causes.layouts,
     causes.notations,
     floor.not_told_apart,

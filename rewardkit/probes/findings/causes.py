@@ -15,6 +15,7 @@ from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.probes.code.verdicts import own_verdicts
 from rewardkit.probes.falls import (
+    FULL_MARKS,
     LAYOUT_LOST,
     PADDING_FAMILIES,
     RARE,
@@ -209,6 +210,30 @@ def _risk(tally: Tally, observed: Observed) -> float:
 
 
 # --- losses of right answers
+
+
+@rule("first_mark_counts")
+def first_marks(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report that of a right and a wrong marked answer the first alone is read."""
+    trials = []
+    examples = []
+    for trial in observed.trials:
+        is_of_part = trial.subject.part == observed.part and trial.is_tried
+        if trial.probe.name != SECOND_MARKS[0] or not is_of_part:
+            continue
+        trials.append(trial)
+        scale = observed.scale(trial.subject)
+        right_first, right_last = map(scale.gain, trial.rewards)
+        if right_first >= FULL_MARKS and right_last < RIGHT_LOST:
+            text, reward = trial.attempt.completions[1], trial.rewards[1]
+            expected = scale.right, scale.right
+            example = trial.subject, text, reward, expected, "first_mark_counts"
+            examples.append(observed.example(*example))
+    if len(examples) > max(1, (1 - RARE) * len(trials)):
+        n, count = len(trials), len(examples)
+        yield observed.finding(
+            "first_mark_counts", n, count, examples=examples, doubt=""
+        )
 
 
 @rule("loses_layout", "strict")
