@@ -8,6 +8,7 @@ import re
 import time
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from planted_probes import (
 )
 
 import rewardkit as rk
+from rewardkit.probes.subjects import _is_slow
 from rewardkit.probes.subjects.kinds import find_kinds
 
 pytestmark = pytest.mark.integration
@@ -409,6 +411,17 @@ def test_each_kind_of_task_is_probed_on_several_prompts(score, columns, alarms):
         subjects = result.calibration.subjects
         counts = Counter(subject.part for subject in subjects)
         assert counts == dict.fromkeys(KINDS, 3)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "subjects", "is_slow"),
+    [(0.03, 8, False), (0.03, 28, True), (0.05, 8, True)],
+)
+def test_calls_are_slow_for_the_prompts_that_are_to_be_probed(
+    seconds, subjects, is_slow
+):
+    tries = SimpleNamespace(seconds_a_call=seconds, seconds_left=60.0)
+    assert _is_slow(tries, subjects) is is_slow
 
 
 @pytest.mark.parametrize("has_truth", [True, False])

@@ -112,6 +112,8 @@ def calibrate(
         part.score(draw, share=SCORING_SHARE / len(parts))
     tries.find_unwritable(_pool(everything))
     count = max(4, MOST_SUBJECTS // len(parts))
+    if len(parts) > 1 and _is_slow(tries, count * len(parts)):
+        count = FEW_SUBJECTS
     calibrated = {part.name: _calibrate_part(part, count) for part in parts}
     if not _is_slow(tries):
         everything.score_rest(share=SHARE_OF_REST)
@@ -206,9 +208,10 @@ def _calibrate_by_truth(part: ScoredPart, count: int) -> PartCalibration:
     return _calibrate_undecided(part, count, was_tried=best.is_tried)
 
 
-def _is_slow(tries: Tries) -> bool:
-    """Return whether calls are too slow for all that is tried on a quick reward."""
-    return tries.seconds_a_call * CALLS_OF_A_RUN > tries.seconds_left
+def _is_slow(tries: Tries, subjects: int = MOST_SUBJECTS) -> bool:
+    """Return whether calls are too slow for all that is tried on so many prompts."""
+    calls = CALLS_OF_A_RUN * subjects / MOST_SUBJECTS
+    return tries.seconds_a_call * calls > tries.seconds_left
 
 
 def _explain_slow(tries: Tries) -> str:
