@@ -108,12 +108,12 @@ def _fold(root: Finding, members: Findings) -> Finding:
         evidence |= root.evidence
         gravest = replace(root, severity=gravest.severity)
     certain = {item.code for item in members if _is_certain(item)}
-    is_about_part = root.code in (*PARTS_OF_TRUTH, *MORE_THAN_TRUTH)
-    if root.evidence.get("answers") == "code":  # half of it only fails
-        is_about_part = False
-    for name, (first, *others) in CONTAINED.items():
+    for name, side in CONTAINED.items():
+        first, *others = side
         evidence[name] = first in certain and not certain.isdisjoint(others)
-        if is_about_part and evidence[name]:
+        is_cause = root.code in (*side, PARTS_OF_TRUTH[0], MORE_THAN_TRUTH[0])
+        is_cause &= root.evidence.get("answers") != "code"  # half of it only fails
+        if is_cause and evidence[name]:
             code = CONTAINMENT
     codes = []
     for item in (root, *members):
