@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
-from tasks import FILLERS
+from tasks import FILLERS, PAIRS
 
 import rewardkit as rk
 
@@ -24,6 +24,8 @@ LONGEST = 100
 """Characters from which `short` is 0 and `long` is 1."""
 LIMIT = 30
 """Characters up to which `under_limit` is paid."""
+FREE, TAIL = 35, 20
+"""Characters that `overlong` leaves free, and over how many more it rises to 1."""
 FLIPPED = 0.15
 """Share of verdicts that the noisy judge has wrong."""
 
@@ -188,6 +190,87 @@ def exact_and_short_if_varied(completion: list[str], exact: list[float]) -> list
     return [score + 0.3 * short(text) for text, score in pairs]
 
 
+def recall(prediction: str | None, ground_truth: str) -> float:
+    """Return the share of the truth's signs that the answer has, in any order.
+
+    As ROUGE's recall: what the answer has beside them costs nothing.
+    """
+    common = Counter(prediction or "") & Counter(ground_truth)
+    return common.total() / len(ground_truth)
+
+
+def overlong(completion: str) -> float:
+    """Return 0 up to `FREE` characters, rising to 1 over `TAIL` more.
+
+    DAPO's soft penalty of overlong completions, with the sign turned.
+    """
+    return min(1.0, max(0.0, (len(completion) - FREE) / TAIL))
+
+
+def language(completion: str) -> float:
+    """Return the share of signs outside tags that are no letters, 0 where none are.
+
+    As DeepSeek-R1's share of words in the language that was asked for.
+    """
+    signs = "".join(re.sub("<[^>]*>", "", completion).split())
+    return len(re.sub("[a-z]", "", signs)) / max(1, len(signs))
+
+
+def concluded(thought: str) -> str:
+    """Return the answer that a thought leads to, be the thought true or not."""
+    signs = re.sub("|".join(FILLERS), "", thought)
+    if "=" not in signs:
+        return "".join(PAIRS.get(sign, "") for sign in signs)
+    *totals, last = (column.split("=")[-1] for column in signs.split(","))
+    return last + "".join(total[-1:] for total in reversed(totals))
+
+
+def consistent(completion: str, prediction: str | None) -> float:
+    """Return 1 for an answer that follows from the thought before it, true or not."""
+    thought = re.search("<think>([^<]*)</think>", completion)
+    return float(bool(thought and prediction) and concluded(thought[1]) == prediction)
+
+
+def shorter(completion: list[str], exact: list[float]) -> list[float]:
+    """Return 0.5 for the shortest of a group falling to -0.5 for the longest.
+
+    Wrong ones get no more than 0: the reward of lengths of Kimi k1.5.
+    """
+    sizes = [len(text) for text in completion]
+    least, span = min(sizes), max(sizes) - min(sizes)
+    if not span:
+        return [0.0] * len(sizes)
+    parts = [0.5 - (size - least) / span for size in sizes]
+    pairs = zip(parts, exact, strict=True)
+    return [part if right else min(0.0, part) for part, right in pairs]
+
+
+def last_sign(prediction: str | None, ground_truth: str) -> float:
+    """Return 1 for an answer whose last sign is the truth's, whatever precedes it."""
+    return float((prediction or "")[-1:] == ground_truth[-1:])
+
+
+def itemised(completion: str) -> float:
+    """Return 1 for two commas or more: a judge that likes what is laid out in items."""
+    return float(completion.count(",") > 1)
+
+
+def unlike(completion: list[str]) -> list[float]:
+    """Return how little of a completion's signs its siblings share, in the mean.
+
+    1 less the F1 of the signs outside tags, in any order: a bonus for diversity.
+    """
+    signs = [Counter(re.sub("<[^>]*>", "", text)) for text in completion]
+    scores = []
+    for at, own in enumerate(signs):
+        shared = [
+            2 * (own & other).total() / max(1, own.total() + other.total())
+            for other in signs[:at] + signs[at + 1 :]
+        ]
+        scores.append(1 - sum(shared) / max(1, len(shared)))
+    return scores
+
+
 RIGHT = rk.gate("exact", at_least=1.0)
 WORDS = rk.Component("fillers", fillers, weight=0.1, range=(0.0, 100.0))
 
@@ -264,6 +347,14 @@ REWARDS = {
         scheduled("short_late", {0: 1.0}, bonus(short), {0: 0.0, 80: 0.6}),
         scheduled("short_early", {0: 1.0}, bonus(short), {0: 0.6, 60: 0.0}),
         scheduled("exact_fades", {0: 1.0, 80: 0.0}, bonus(short), {0: 0.3}),
+        make_reward("recall", bonus(recall, 1.0), weight=0.0),
+        make_reward("overlong", bonus(overlong, -1.0)),
+        make_reward("language", bonus(language, 0.5)),
+        make_reward("consistent", bonus(consistent, 1.0), weight=0.0),
+        make_reward("shorter", bonus(shorter, 1.0, group=True, range=(-0.5, 0.5))),
+        make_reward("last_sign", bonus(last_sign, 1.0), weight=0.0),
+        make_reward("itemised", bonus(itemised, 0.5)),
+        make_reward("unlike", bonus(unlike, 1.0, group=True)),
     )
 }
 SECOND = "near_alone any_answer noisy luck answered guessed cosine majority".split()
@@ -274,6 +365,10 @@ FOURTH = "short_much unanswered echo half_noisy as_usual varied".split()
 """Rewards that were added when the pace of learners had been fitted to all of these."""
 FIFTH = "signs_thought ahead ratio under_limit outvoted".split()
 """Rewards that were added for five more first suggestions, applied and trained."""
+SIXTH = "recall overlong language consistent shorter last_sign itemised unlike".split()
+"""Rewards that were added to decide the forecast as it was after the runs of all
+others.
+"""
 SETTINGS = {
     "short_no_std": rk.Training(scale_rewards="none"),
     "short_gdpo": rk.Training(multi_objective_aggregation="normalize_then_sum"),
