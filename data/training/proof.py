@@ -51,6 +51,7 @@ LOOKED_AT = {
     "predictions_by_step.csv": "none",
     "predictions_of_fifth.csv": r".*-short_much-.*|sums-hard-half_noisy-1.5e-4-0",
     "predictions_of_pairs.csv": "none",
+    "predictions_of_sixth.csv": "none",
 }
 """Predictions -> names of runs that had been looked at when they were made."""
 
