@@ -25,6 +25,10 @@ FIRST_PROMPTS = 200
 RATES = (1.5e-4, 3e-4)
 """A gentle one and a fast one; at 6e-4 this base unlearns under any reward."""
 SEEDS = (0, 1, 2)
+SMALLEST = 22
+"""Level of zstd at which files are smallest: all runs must fit into 8 MB."""
+REPEATED = ["prompt", "ground_truth", "step", "reward"]
+"""Columns of completions that have few different values."""
 ON_MIXED = ("exact", "short", "short_gated", "long")
 """Rewards that are trained at the second difficulty too."""
 
@@ -81,7 +85,12 @@ def make_run(run) -> str:
     reward = find_reward(run.task, run.reward)
     steps, completions = train(run, load_base(run.task), reward)
     RUNS.mkdir(exist_ok=True)
-    completions.to_parquet(RUNS / f"{run.name}.completions.parquet", compression="zstd")
+    completions.to_parquet(
+        RUNS / f"{run.name}.completions.parquet",
+        compression="zstd",
+        compression_level=SMALLEST,
+        use_dictionary=REPEATED,
+    )
     steps.to_csv(RUNS / f"{run.name}.csv", index=False, float_format="%.4g")
     return run.name
 
