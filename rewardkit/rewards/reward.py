@@ -194,12 +194,12 @@ class Reward(HasPage):
         The first rule that names any component decides:
 
         1. Components declared primary.
-        2. Components of positive weight that read the ground truth, or a field made of
-           it. Fields do not count where every such component reads one, as a field may
-           be the whole reward.
-        3. The heaviest components. Of these, components that read data of the prompt
-           come before others, then those that are no penalty, then those with a name
-           such as "accuracy".
+        2. Components of positive weight that read the ground truth.
+        3. Components of positive weight that read a field made of the ground truth,
+           unless all do: a field may be the whole reward.
+        4. The heaviest components. Several are narrowed down to those that read data
+           of the prompt, are no penalty, and have a name such as "accuracy", each time
+           if there are any.
         """
         if self._named_task:
             return self._named_task
