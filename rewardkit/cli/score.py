@@ -283,7 +283,6 @@ def report(options: Options) -> CommandResult:
     origins = []  # they may quote an error of the reward
     if not options.redact:
         origins = [summary.reward.origin for summary in written.summaries]
-    places = {"index": str(written.index), "summary": str(written.summary)}
     lines = []
     for origin in origins:
         lines += recognised(origin)
@@ -293,7 +292,8 @@ def report(options: Options) -> CommandResult:
         lines.append(f"page failed: {line}")
     lines.append(f"report: {written.index}")
     record = {
-        **places,
+        "index": str(written.index),
+        "summary": str(written.summary),
         "verdicts": verdicts,
         "failed": written.failed,
         "origins": origins,

@@ -293,9 +293,8 @@ def make_rows(
     allowed[[len(ids) + row for row in failing]] = False
     for outcome in original.components.values():
         allowed &= outcome.status != ERROR
-    if len(failing) > MOST_FAILING * len(names):
-        allowed[:] = False
-    if not all(map(_can_be_in_case, columns)):
+    has_fault = len(failing) > MOST_FAILING * len(names)
+    if has_fault or not all(map(_can_be_in_case, columns)):
         allowed[:] = False
     labels: list[tuple[Any, str | None]] = [(rollout_id, None) for rollout_id in ids]
     labels += [(None, name) for name in names]
