@@ -1,1 +1,1 @@
-"""Scores in folders: what a scoring saved, and what a recorder writes in training."""
+"""Scores in folders: saved scorings, kept runs, and recordings of trainings."""

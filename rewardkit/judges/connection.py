@@ -170,7 +170,7 @@ class Connection:
         except InputError as error:
             self.end(str(error), AGAIN_SECONDS)
             raise
-        if others := server.others(models):
+        if others := server.describe_models(models):
             raise InputError(
                 f"the server at {server.address!r} has no model "
                 f"{server.model!r}{others}"

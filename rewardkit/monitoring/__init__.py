@@ -1,1 +1,1 @@
-"""A run over its steps: what changed, since when, and what is newly paid."""
+"""Monitor a run over its steps: what changed, when, and what is newly paid."""

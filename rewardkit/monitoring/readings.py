@@ -21,7 +21,7 @@ READINGS_REMEMBERED = 40_000
 """Completions that a reader remembers. Our choice: twice as many as a look reads."""
 SHARE_OF_REPEATS = 0.5
 """Share of repeated words from which a completion repeats itself. Our choice."""
-MOST_ITEMS = 2
+LIST_SEPARATORS = 2
 """Separators in an answer from which it is a list of answers. Our choice."""
 
 _BEST = r"(?:100?|1\.0|a\+?|c|correct|yes|true|perfect)"
@@ -123,7 +123,7 @@ class CompletionReading:
         unclosed = NOTHING_STATED if statement.is_marked else read_unclosed(completion)
         if unclosed.answer and statement.mark in ("", "whole"):
             statement = unclosed
-        items = re.findall(r"[,;|/]|\bor\b", statement.answer)
+        separators = re.findall(r"[,;|/]|\bor\b", statement.answer)
         marks = re.findall(r"####|\\boxed|</answer>", completion)
         repeated = _REPETITION(completion[:CHARACTERS_READ]) or 0.0
         ends = both_ends(completion)
@@ -133,7 +133,7 @@ class CompletionReading:
             states_truth(completion, truth, statement),
             bool(unclosed.answer),
             not completion.strip(),
-            len(items) >= MOST_ITEMS,
+            len(separators) >= LIST_SEPARATORS,
             len(marks) > 1,
             repeated >= SHARE_OF_REPEATS,
             [attack.is_in(ends, folded) for attack in ATTACKS],

@@ -21,8 +21,8 @@ def right_pays_less(
     timeline: Timeline,
     findings: Findings,
     *,
-    unpaid_more: float = 0.1,  # of the right completions more than before: our choice
-    unpaid_high: float = 0.5,  # of them at the end: our choice
+    unpaid_more: float = 0.1,  # growth of their share: our choice
+    unpaid_high: float = 0.5,  # share of right ones at the end: our choice
     right_fall: float = 0.1,  # of the rewards' standard deviation: our choice
 ) -> Iterator[Finding]:
     """Find that right completions no longer earn more than wrong ones.
@@ -63,7 +63,7 @@ def reward_falls(
     findings: Findings,
     *,
     reward_fall: float = 0.2,  # of the rewards' standard deviation: our choice
-    fall_high: float = 0.5,  # of what was there: our choice
+    fall_high: float = 0.5,  # share of the mean before: our choice
     fall_warn: float = 0.2,  # likewise
 ) -> Iterator[Finding]:
     """Find that the reward falls while the task does not, or is not known.
@@ -117,7 +117,7 @@ def slice_falls(
     timeline: Timeline,
     findings: Findings,
     *,
-    slice_high: float = 0.5,  # of what was there: our choice
+    slice_high: float = 0.5,  # share of the mean before: our choice
     slice_warn: float = 0.2,  # likewise
 ) -> Iterator[Finding]:
     """Find a fall on some kinds of prompts only, which the overall mean may hide.
@@ -203,7 +203,7 @@ def more_wrong_paid(
     timeline: Timeline,
     findings: Findings,
     *,
-    more_wrong_paid: float = 0.2,  # of the completions more than before: our choice
+    more_wrong_paid: float = 0.2,  # growth of the share: our choice
 ) -> Iterator[Finding]:
     """Find that a larger share of completions is wrong and paid like right ones."""
     item = timeline.wrong_paid

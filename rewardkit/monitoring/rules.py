@@ -35,7 +35,7 @@ def task_falls(
     timeline: Timeline,
     findings: Findings,
     *,
-    fall_high: float = 0.5,  # of what was there: our choice
+    fall_high: float = 0.5,  # share of the mean before: our choice
     fall_warn: float = 0.2,  # likewise
 ) -> Iterator[Finding]:
     """Find that the task falls on prompts of the same kinds."""
@@ -90,7 +90,7 @@ def task_dips(
     timeline: Timeline,
     findings: Findings,
     *,
-    dip: float = 0.2,  # of what was there: our choice
+    dip: float = 0.2,  # share of the mean before: our choice
 ) -> Iterator[Finding]:
     """Find that the task fell and recovered; without a known task, the reward."""
     if any(item.code == "task_falls" for item in findings):
@@ -156,7 +156,7 @@ def component_dies(
     timeline: Timeline,
     findings: Findings,
     *,
-    component_fall: float = 0.75,  # of its way above the least score: our choice
+    component_fall: float = 0.75,  # of its height above the least score: our choice
 ) -> Iterator[Finding]:
     """Find components that hardly any completion earns any more."""
     view = timeline.view
@@ -274,7 +274,7 @@ def texts_repeat(
     timeline: Timeline,
     findings: Findings,
     *,
-    repeats: float = 0.2,  # of the completions more than before: our choice
+    repeats: float = 0.2,  # growth of the share: our choice
 ) -> Iterator[Finding]:
     """Find that more siblings have the same text than before, and than at first."""
     change = find_change(timeline.repeats, timeline.windows, 1, least=repeats)
@@ -291,7 +291,7 @@ def judging_fails(
     timeline: Timeline,
     findings: Findings,
     *,
-    unjudged: float = 0.05,  # of the rows more than before: our choice
+    unjudged: float = 0.05,  # growth of the share of rows: our choice
     unjudged_high: float = 0.5,  # of the rows at the end: our choice
 ) -> Iterator[Finding]:
     """Find that more rewards, or scores of a component, are missing."""

@@ -1,1 +1,1 @@
-"""Logs -> Rollouts: one row a completion."""
+"""Read logs as Rollouts, one row per completion."""

@@ -129,7 +129,7 @@ class Server:
                 raise fatal from None
             return []
 
-    def others(self, models: Sequence[str]) -> str:
+    def describe_models(self, models: Sequence[str]) -> str:
         """Return a clause that lists the server's models, "" if it has this one."""
         if not models or self.model in models:
             return ""
@@ -151,7 +151,7 @@ class Server:
             return None
         fault, hint = FATAL[code]
         if code == 404:
-            hint = self.others(models) or hint
+            hint = self.describe_models(models) or hint
         return InputError(
             f"the server at {self.address!r} {fault} (model {self.model!r}: "
             f"{self.reason(error)}){hint}"

@@ -1,1 +1,1 @@
-"""Scores of rollouts, column by column; README.md has the walk."""
+"""Score rollouts column by column; README.md has the walk."""

@@ -163,7 +163,7 @@ class RowColumns(Mapping[str, Column]):
         others = [name for name in self if name not in names]
         return RowColumns(others, self.count, self.__getitem__)
 
-    def beside(self, columns: Mapping[str, Column]) -> RowColumns:
+    def with_columns(self, columns: Mapping[str, Column]) -> RowColumns:
         """Return the same rows with these columns added or replaced."""
 
         def read_column(name: str) -> Column:

@@ -98,7 +98,7 @@ class _Evaluation:
         out: Outcomes,
         reuse: Reuse | None,
     ) -> None:
-        self.reward, self.every, self.reuse = part.reward, part.rows, reuse
+        self.reward, self.all_rows, self.reuse = part.reward, part.rows, reuse
         self.out = out
         self.caller = Caller(part.reward, columns, groups, limit, out.notes)
         self.values = self.caller.values
@@ -112,8 +112,8 @@ class _Evaluation:
         waiting = None if ignore_gates else self.reward.gate_call
         for item in self.reward.components:
             if waiting and self.caller.has(waiting.asks_for):
-                reward_gate, waiting = self.decide(self.reward, self.every), None
-            rows, outcome = self.every, self.out.components[item.name]
+                reward_gate, waiting = self.decide(self.reward, self.all_rows), None
+            rows, outcome = self.all_rows, self.out.components[item.name]
             outcome.mark(rows, SCORED)
             if not ignore_gates:
                 undecided = Reason(ReasonCode.REWARD_GATE_UNDECIDED)
@@ -125,15 +125,15 @@ class _Evaluation:
                     rows = _pass_on(rows, gate, outcome, undecided, "")
             self.component(item, rows, outcome)
         if waiting:
-            reward_gate = self.decide(self.reward, self.every)
-        status = reward_gate.status[self.every]
-        self.out.gate[self.every] = np.select(
+            reward_gate = self.decide(self.reward, self.all_rows)
+        status = reward_gate.status[self.all_rows]
+        self.out.gate[self.all_rows] = np.select(
             [status == SCORED, status == GATED], [1.0, 0.0], np.nan
         )
 
     def field(self, name: str, call: Call) -> None:
         outcome = self.outcomes[name] = Outcome.blank(self.out.plan.rows)
-        rows = self.ready(call, self.every, outcome)
+        rows = self.ready(call, self.all_rows, outcome)
         # an adapter declares which rows one call covers
         together = Together(getattr(call.function, "together", ""))
         values = self.values[name] = self.out.fields[name]

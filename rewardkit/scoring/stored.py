@@ -147,16 +147,16 @@ def write_table(
     """
     arrow_table = to_arrow(table, record, first_rows)
 
-    def write(beside: Path) -> None:
-        with parquet().ParquetWriter(beside, arrow_table.schema) as file:
+    def write(temporary: Path) -> None:
+        with parquet().ParquetWriter(temporary, arrow_table.schema) as file:
             start = 0
             for count in first_rows.row_groups if first_rows else ():
                 file.write_table(arrow_table.slice(start, count))
                 start += count
             file.write_table(arrow_table.slice(start))
-        if beside.stat().st_size > most_bytes:
+        if temporary.stat().st_size > most_bytes:
             raise OSError(errno.EFBIG, "the folder would outgrow max_bytes")
-        with beside.open("rb") as file:
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
         then()
 

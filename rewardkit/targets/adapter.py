@@ -192,7 +192,7 @@ class Adapter(Made):
         """Return the calls for these rows: one per row, or one per list of a size."""
         if self.forms:
             columns = {name: FORMS[form](rows, name) for name, form in self.forms}
-            rows = rows.beside(columns)
+            rows = rows.with_columns(columns)
         positional, keywords = self.arguments(rows)
         count = rows.count
         if self.together:

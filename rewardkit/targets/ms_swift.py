@@ -43,7 +43,7 @@ class Function(trl.Function):
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the lists that TRL passes, and the conversations."""
-        rows = rows.beside({"messages": transcripts(rows)})
+        rows = rows.with_columns({"messages": transcripts(rows)})
         positional, keywords = super().arguments(rows)
         texts = {REQUESTS: rows.column("completion")}
         return positional, {**keywords, **fill(self.function, {}, texts)}

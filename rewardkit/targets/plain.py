@@ -83,7 +83,7 @@ class Function(Adapter):
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the columns by the function's names, or by position."""
         if self.text:
-            rows = rows.beside({self.text: rows["completion"]})
+            rows = rows.with_columns({self.text: rows["completion"]})
         columns = filled_columns(self.called, rows, self.defaulted)
         positional = []
         for name, parameter in parameters(self.called).items():
@@ -116,7 +116,7 @@ class RowFunction(Function):
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return each row, with keys and attributes, and the other columns."""
-        return super().arguments(rows.beside({self.row: rows.rows(ObjectRow)}))
+        return super().arguments(rows.with_columns({self.row: rows.rows(ObjectRow)}))
 
 
 def _column_of_items(name: str, rows: Sequence[Row]) -> str:

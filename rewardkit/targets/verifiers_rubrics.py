@@ -114,7 +114,7 @@ def _states(
         "trajectory": MadeColumn(list, [()] * rows.count),
         "timing": MadeColumn(dict, [TIMING] * rows.count),
     }
-    return rows.beside(columns).rows(AliasedRow)
+    return rows.with_columns(columns).rows(AliasedRow)
 
 
 TIMING = {"generation_ms": 0.0, "scoring_ms": 0.0}
