@@ -275,6 +275,8 @@ CASED = "compare fine even --cases cases.jsonl --reward own.py:{} --reward own.p
         ("diagnose x --seed x", "'x' is not a valid integer."),
         ("diagnose good --by good", "--by 'good' differs among the siblings of"),
         ("diagnose good --label god", "did you mean 'good'?"),
+        ("diagnose good --label task", "the label 'task' holds "),
+        ("forecast good --label task", "of which it is not known what is right"),
         ("compare good own.py", "'own.py' is not a scored table"),
         (
             "compare fine even --reward own.py",

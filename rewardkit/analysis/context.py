@@ -20,6 +20,7 @@ from rewardkit.scoring.scores import Scores
 TOKENS = "completion_tokens"
 FEWEST_LABELLED = 20
 """Labelled rows on which a component may agree with the label by luck. Our choice."""
+BOOLEAN_WORDS = {"true": True, "yes": True, "false": False, "no": False}
 MOST_LABELLED = 0.9
 """Share of the labelled rows that a component must be scored on to be the label itself.
 Our choice."""
@@ -142,33 +143,47 @@ def context_of(
     unasked = frozenset(scores.rollouts.names) - needs
     if label is None:
         return Context(table, None, "", "", columns, unasked)
-    values, why = _label(table, label)
+    values, why = read_label(column_values(table[label]), label)
     if values is not None:
         why = _why_not_independent(table, label, values, scores.reward.weights)
     usable = None if why else values
     return Context(table, usable, label, why, columns, unasked, values)
 
 
-def _label(table: pd.DataFrame, name: str) -> tuple[Floats | None, str]:
-    """Return the label as 0 and 1, or None and why it cannot be used."""
-    column = truths(column_values(table[name]))
-    if not numeric(column):
-        why = f"{name!r} holds no numbers"
-        for value in column:
-            if value is not None:
-                why += f" but {preview(value)}; make a column of true and false of it"
-                break
-        return None, why
-    values = finite(np.array(column, dtype=float))  # NaN for None
-    levels = np.unique(values[~np.isnan(values)])
+def read_label(values: Sequence[Any], name: str) -> tuple[Floats | None, str]:
+    """Return a label as 0 and 1, NaN where missing, or None and why it is none.
+
+    Of two values the higher is right. True, false, yes and no may be texts.
+
+    Args:
+        values: Of all rows, None where missing.
+        name: The name of the column.
+
+    >>> read_label(["yes", "No", None], "ok")[0]
+    array([ 1.,  0., nan])
+    >>> read_label([1, 1], "ok"), read_label([None], "ok")[1]
+    ((None, "'ok' is 1 on every row, right or wrong"), "'ok' has no value in any row")
+    """
+    column = truths(list(values))
+    filled = pd.Series(column, dtype=object).dropna().tolist()
+    if not filled:
+        return None, f"{name!r} has no value in any row"
+    if not numeric(filled):
+        texts = list(dict.fromkeys(map(preview, filled)))
+        return None, (
+            f"{name!r} holds {', '.join(texts[:3])}, of which it is not known what is "
+            "right; make a column of true and false of it"
+        )
+    numbers = finite(np.array(column, dtype=float))  # NaN for None
+    levels = np.unique(numbers[~np.isnan(numbers)])
     if len(levels) == 1:
         return None, f"{name!r} is {levels[0]:g} on every row, right or wrong"
     if len(levels) != 2:
-        listed = ", ".join(f"{level:g}" for level in levels[:5]) or "none"
+        listed = ", ".join(f"{level:g}" for level in levels[:5])
         if len(levels) > 5:
             listed += " ..."
         return None, f"{name!r} is not one of two values: it has {listed}"
-    return np.where(np.isnan(values), np.nan, values == levels[1]), ""
+    return np.where(np.isnan(numbers), np.nan, numbers == levels[1]), ""
 
 
 def _why_not_independent(
@@ -202,8 +217,8 @@ def unpaid_labels(scores: Scores) -> list[str]:
     weights = scores.reward.weights
     names = []
     for name in scores.rollouts.possible_labels:
-        column = scores.rollouts.label_column(name)
-        values, _ = _label(scores.table, str(column))
+        column = str(scores.rollouts.label_column(name))
+        values, _ = read_label(column_values(scores.table[column]), column)
         if values is None:
             continue
         if not _why_not_independent(scores.table, name, values, weights):
@@ -212,17 +227,19 @@ def unpaid_labels(scores: Scores) -> list[str]:
 
 
 def truths(values: list[Any]) -> list[Any]:
-    """Read the texts true and false, as pandas writes them to CSV; else change nothing.
+    """Read the texts true and false, yes and no; else change nothing.
 
-    >>> truths(["True", None, "false"]), truths(["True", "right"])
+    pandas writes the first two to CSV, people the others.
+
+    >>> truths(["True", None, "no"]), truths(["True", "right"])
     ([True, None, False], ['True', 'right'])
     """
     booleans: dict[Any, bool] = {}
     for text in {value for value in values if isinstance(value, str)}:
         word = text.strip().lower()
-        if word not in ("true", "false"):
+        if word not in BOOLEAN_WORDS:
             return values
-        booleans[text] = word == "true"
+        booleans[text] = BOOLEAN_WORDS[word]
     if not booleans:
         return values
     return [booleans[x] if isinstance(x, str) else x for x in values]

@@ -12,7 +12,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.analysis.comparison.sides import keep_outlook
-from rewardkit.analysis.context import unpaid_labels
+from rewardkit.analysis.context import read_label, unpaid_labels
 from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer, label_lines
@@ -26,6 +26,7 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.csv_rows import cell_number
 from rewardkit.rollouts.file_cache import FileCache
 from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
+from rewardkit.rollouts.values import column_values
 
 # --- scores
 
@@ -48,10 +49,16 @@ class LoadedScores(NamedTuple):
 def scored_or_logged(options: Options, cache: FileCache | None = None) -> LoadedScores:
     """Return the scores of a folder or Parquet file, or of a log.
 
-    InputError: neither of these, or options for reading a log with a scored folder.
+    InputError: neither of these, or options for reading a log with a scored folder;
+    --label names no label, which a run that is followed may yet have.
     """
     source = _read_source(options, cache)
     scores = source.scores
+    column = scores.rollouts.label_column(options.label)
+    if column in scores.table and cache is None:
+        labels, why = read_label(column_values(scores.table[column]), options.label)
+        if labels is None:
+            raise rk.InputError(f"the label {why}")
     task = getattr(options, "primary", None)
     if task is not None:
         scores = replace(scores, reward=scores.reward.with_task(task))

@@ -76,7 +76,7 @@ CASES = {
     ),
     "labels of four rows": (
         labelled(FOUR),
-        "label_unusable",
+        "label_undecided",
         "only [34] pairs of siblings .* 100 would do",
     ),
     "three labels": (
@@ -84,10 +84,20 @@ CASES = {
         "label_unusable",
         "it has 0, 1, 2",
     ),
-    "words": (
+    "words beside truth values": (
+        labelled([True, False, "maybe", None] * 20),
+        "label_unusable",
+        "'label' holds True, False, 'maybe', of which",
+    ),
+    "no label": (
+        labelled([None] * 80),
+        "label_unusable",
+        "'label' has no value in any row",
+    ),
+    "yes alone": (
         labelled(["yes"] * 80),
         "label_unusable",
-        "'label' holds no numbers but 'yes'; make",
+        "'label' is 1 on every row, right or wrong",
     ),
     "a label of a component": (
         labelled(HALF),
@@ -107,7 +117,8 @@ def test_a_record_says_what_cannot_be_computed_and_why_and_all_of_it_can_be_show
     scores, code, words
 ):
     """Warnings are errors in these tests: numpy's of NaN and infinite values, too."""
-    before, label = scores.table.copy(), "label" if code == "label_unusable" else None
+    before = scores.table.copy()
+    label = "label" if code.startswith("label_") else None
     for scaling in ("group", "batch", "none"):
         training = {"scale_rewards": scaling, "num_generations": 8}
         diagnosis = rk.diagnose(scores, training=training, label=label)

@@ -246,6 +246,7 @@ HACKS = {
     "truncated_paid",
     "label_disagrees",
     "label_unusable",
+    "label_undecided",
 }
 
 

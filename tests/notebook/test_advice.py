@@ -262,7 +262,7 @@ def test_where_nothing_can_be_told_no_tile_is_good_and_each_says_why(values, gro
 
 @pytest.mark.parametrize(
     ("column", "name"),
-    [([1, 0], "judged"), (["yes", "no"], None), ([0, 1, 2], None)],
+    [([1, 0], "judged"), (["yes", "no"], "judged"), ([0, 1, 2], None)],
 )
 def test_a_record_names_the_label_where_it_is_used(column, name):
     rows = [{"prompt": "p", "completion": "x", "judged": value} for value in column]

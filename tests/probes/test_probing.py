@@ -915,6 +915,14 @@ BAD = [
         },
         "the label 'ok' calls all 4 completions right, also 3 that do not state",
     ),
+    (
+        {"rollouts": [{**row, "ok": None} for row in tags(4)], "label": "ok"},
+        "the label 'ok' has no value in any row",
+    ),
+    (
+        {"rollouts": [{**row, "ok": "maybe"} for row in tags(4)], "label": "ok"},
+        "the label 'ok' holds 'maybe', of which it is not known what is right",
+    ),
     ({"reward": strict}, "probe takes a Reward, not <function"),
     ({"primary": "task"}, "no component 'task' that could be the task"),
     (

@@ -40,7 +40,7 @@ def measures_length(component: Component) -> bool:
     return describe(component.function).startswith(OF_LENGTH)
 
 
-@rule("label_disagrees", "label_unusable")
+@rule("label_disagrees", "label_unusable", "label_undecided")
 def label(
     view: View,
     findings: Findings,
@@ -63,12 +63,14 @@ def label(
     agree, pairs = concordance(view.rewards, context.label, view.groups)
     count = int(pairs.sum())
     if count < FEWEST_PAIRS:
-        reason = (
-            f"only {count} pairs of siblings have different labels; {FEWEST_PAIRS} "
-            "would do"
+        yield finding(
+            view,
+            "label_undecided",
+            n=len(view),
+            label=context.label_name,
+            pairs=count,
+            enough=FEWEST_PAIRS,
         )
-        n = len(view)
-        yield finding(view, "label_unusable", n=n, severity="info", reason=reason)
     elif agree.sum() < label_auc * count:
         measured = share(view, agree, pairs)
         yield finding(

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.context import truths
+from rewardkit.analysis.context import read_label, truths
 from rewardkit.analysis.statistics import Floats
 from rewardkit.answers.formats import Format
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
-from rewardkit.errors import CasesError, RolloutsError, preview
+from rewardkit.errors import CasesError, RolloutsError
 from rewardkit.findings import BY_PROBING
 from rewardkit.probes.runner import (
     UNTRIED,
@@ -236,29 +236,24 @@ def in_turn(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[Item
 def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
     """Read from labels whether each row is right; None where the label is missing.
 
-    Args:
-        values: True and false, also as texts; or numbers: of two the higher is right,
-            of one what is not 0.
-        name: The name of the column.
+    As `read_label`; all rows of a log may be right, or all wrong, too.
 
     Raises:
-        RolloutsError: Other values.
+        RolloutsError: No values, or other ones.
 
-    >>> read_labels(["true", "False", None], "ok"), read_labels([-1, 1, -1], "ok")
+    >>> read_labels(["true", "No", None], "ok"), read_labels([-1, 1, -1], "ok")
     ([True, False, None], [False, True, False])
     >>> read_labels([0, 0], "ok")
     [False, False]
     """
-    labels = pd.Series(truths(list(values)), dtype=object)
-    filled = labels.dropna().tolist()
-    levels = list(dict.fromkeys(filled))
-    if filled and (not numeric(filled) or len(levels) > 2):
-        raise RolloutsError(
-            f"the label {name!r} holds {', '.join(map(preview, levels[:3]))}, of which "
-            "it is not known what is right; make a column of true and false of it"
-        )
-    wrong = min(levels) if len(levels) == 2 else 0
-    return [None if pd.isna(label) else bool(label > wrong) for label in labels]
+    labels, why = read_label(values, name)
+    if labels is None:
+        alike = pd.Series(truths(list(values)), dtype=object)
+        if alike.nunique() != 1 or not numeric(alike.dropna().tolist()):
+            raise RolloutsError(f"the label {why}")
+        labels = alike.astype(float).to_numpy() != 0
+        labels = np.where(alike.isna(), np.nan, labels)
+    return [None if np.isnan(label) else bool(label) for label in labels]
 
 
 # --- rollouts from cases

@@ -218,11 +218,13 @@ def wrong_label_in_a_source(g, parts, flip):
 
 
 def useless_label(_, parts, circular):
+    return {"@is_good": parts["correct"] if circular else np.ones(ROWS)}
+
+
+def rare_label(_, parts, rows):
     label, row = parts["correct"], np.arange(ROWS)
     return {
-        "@is_good": label
-        if circular
-        else np.where(row < 16, np.where(row == 0, 1 - label, label), np.nan)
+        "@is_good": np.where(row < rows, np.where(row == 0, 1 - label, label), np.nan)
     }
 
 
@@ -584,10 +586,12 @@ FAULTS: dict[str, Fault] = {
     "label disagrees in a source": Fault(
         wrong_there, 0.5, 1 / 4, "label_disagrees", None, OF_SOURCE
     ),
-    # The label is the check; it is there for two groups of a hundred.
+    # The label is the check; it calls all right.
     "label unusable": Fault(
         table(useless_label, **LABEL), True, False, "label_unusable"
     ),
+    # The label is there for one group of a hundred; for two.
+    "label of few": Fault(table(rare_label, **LABEL), 8, 16, "label_undecided"),
     # A score that is the length (or a count) alone; for half of its variance.
     "pays for longer": Fault(pays_for_longer, 1.0, 0.5, "length_bias"),
     "pays for longer in a source": Fault(
