@@ -215,7 +215,8 @@ def never_learned(
     figure = timeline.task_figure
     share = math.nan if figure is None else figure.mean(slice(None))
     if share <= hardly_done and "task_falls" not in codes:
-        yield _throughout(timeline, "never_learned", share)
+        factor = timeline.find_scale()
+        yield _throughout(timeline, "never_learned", share, factor=factor)
     dead_groups = timeline.dead_groups
     dead = dead_groups.mean(slice(None))
     is_lost = dead >= dead_throughout and dead_groups.counts.sum() >= FEWEST_TO_TELL
@@ -224,7 +225,9 @@ def never_learned(
         yield _throughout(timeline, "never_signal", dead)
 
 
-def _throughout(timeline: Timeline, code: str, value: float) -> Finding:
+def _throughout(
+    timeline: Timeline, code: str, value: float, *, factor: str = ""
+) -> Finding:
     """Return a finding that holds from the first step on."""
     first = float(timeline.windows.first[0])
     return finding(
@@ -237,6 +240,7 @@ def _throughout(timeline: Timeline, code: str, value: float) -> Finding:
         since_interval=(first, first),
         task=timeline.task_name,
         cost=0.99,
+        factor=factor,
     )
 
 

@@ -14,12 +14,14 @@ from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats, Mask, in_both, within
 from rewardkit.analysis.verdicts import Verdicts
+from rewardkit.answers.scales import find_common_factor
 from rewardkit.monitoring.changes import Shift, change_of_run, find_change, has_trend
 from rewardkit.monitoring.features import Feature, same_texts
 from rewardkit.monitoring.pressure import GroupPayment, NewlyPaid, find_newly_paid
 from rewardkit.monitoring.run_rows import RunRows
 from rewardkit.monitoring.task import guess_task
 from rewardkit.monitoring.windows import WindowFigure
+from rewardkit.rollouts.values import column_values
 
 LEAST_COMPARABLE = 0.8
 """Least share of the completions read whose answers are comparable. Our choice."""
@@ -150,6 +152,15 @@ class Timeline(RunRows):
                 return False
             is_accepted = True
         return is_accepted
+
+    def find_scale(self) -> str:
+        """Return what many stated answers are, divided by their truths, or ""."""
+        table = self.view.context.table
+        if "ground_truth" not in table:
+            return ""
+        answers = [statement.answer for statement in self.texts.statements]
+        truths = column_values(table["ground_truth"].iloc[self.rows_read])
+        return find_common_factor(answers, truths)
 
     @cached_property
     def task_figure(self) -> WindowFigure | None:

@@ -396,6 +396,18 @@ def test_a_run_that_is_bad_from_the_start_is_no_healthy_one():
     assert not hard & {"never_learned", "never_signal"}
 
 
+@pytest.mark.parametrize(("unit", "is_other"), [(100, True), (1, False)])
+def test_answers_in_another_unit_are_no_prompts_that_nobody_solves(unit, is_other):
+    table = write(0, 0.6 if is_other else 0.01)
+    truths = [f"{int(truth) / unit:g}" for truth in table["ground_truth"]]
+    monitor = History(table.assign(ground_truth=truths), PLAIN).monitor()
+    (item,) = [item for item in monitor.findings if item.code == "never_learned"]
+    assert ("Many answers are 100 times their ground truth." in item.sentence) is (
+        is_other
+    )
+    assert ("easier ones" in item.advice) is not is_other
+
+
 def test_a_few_groups_do_not_say_that_no_group_has_a_signal():
     """All others have one completion, as in a log of samples."""
     table = write(0, 0.1, empty=1.0)

@@ -25,6 +25,7 @@ from rewardkit.answers.misjudged import (
     find_misjudged,
     find_unpaid_truths,
 )
+from rewardkit.answers.scales import OtherScale, find_other_scales
 from rewardkit.findings import Finding, Findings, most, rule
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rollouts.values import column_values
@@ -155,7 +156,7 @@ def without_reward(
     yield Finding("abstentions", severity, None, evidence, n, abstained, ids)
 
 
-@rule(*LOGGED_CODES, "truth_unpaid")
+@rule(*LOGGED_CODES, "truth_unpaid", "other_scale")
 def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
     """Find right completions that earned nothing, and others that are paid as such.
 
@@ -188,6 +189,28 @@ def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
         )
         for misjudged in chain(judged, find_unpaid_truths(answers)):
             yield _report(scored, view.part, misjudged)
+        for scale in find_other_scales(answers, {"ground_truth"}):
+            yield _report_scale(scored, view.part, scale)
+
+
+def _report_scale(scored: Scored, part: str, scale: OtherScale) -> Finding:
+    """Return the finding of answers on another scale; all is of its cause."""
+    ids = [answer.row["rollout_id"] for answer in scale.answers]
+    return Finding(
+        "other_scale",
+        "high",
+        None,
+        {
+            **scale.evidence,
+            "found": len(ids),
+            "tried": scale.tried,
+            "value": len(ids) / scale.tried,
+            "cost": 1.0,
+        },
+        scale.tried,
+        rollout_ids=tuple(ids[:SHOWN_IDS]),
+        part=part,
+    )
 
 
 def _earned_by_task(view: View) -> dict[str, Floats]:

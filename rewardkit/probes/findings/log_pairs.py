@@ -8,20 +8,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from statistics import fmean, median
+from statistics import median
 
-from rewardkit.answers.boxes import find_box_factors, find_image_size
-from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
-from rewardkit.answers.stated import find_factor
+from rewardkit.answers.logged import LoggedAnswer
+from rewardkit.answers.scales import find_other_scales
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.findings import HIGH_RISK, Finding, Findings, rule
 from rewardkit.probes.findings.evidence import Observed, alarms_among, shortest_first
 from rewardkit.probes.runner import RowOutcome
-
-LEAST_FACTORS = 4  # answers that are the same multiple of their truths
-FACTOR_SHARE = 0.3
-"""Share of all answers that are such a multiple. Our choice."""
 
 LEAST_OUTPAID = 4  # prompts with a wrong answer above a right one
 OUTPAID_SHARE = 0.03
@@ -40,49 +34,16 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
     Those of boxes earned less than full marks: they may overlap all the same.
     """
     names = {"ground_truth", *observed.reward.needs} - NO_TRUTH_COLUMNS
-    unpaid: dict[tuple[str, str, str], list[LoggedAnswer]] = defaultdict(list)
-    counts: Counter[tuple[str, str]] = Counter()
-    for answer in observed.logged:
-        for name, kind, factors in _find_factors(answer, names):
-            counts[kind, name] += 1
-            is_unpaid = not answer.is_paid
-            if kind == "numbers":
-                is_unpaid = not answer.gain > UNPAID_TO  # or NaN
-            for factor in factors:
-                if factor != "1" and is_unpaid:
-                    unpaid[kind, name, factor].append(answer)
-    for (kind, name, factor), lost in unpaid.items():
-        answers = shortest_first(lost)
-        prompts = {answer.prompt for answer in answers}
-        n = counts[kind, name]
-        if len(prompts) >= LEAST_FACTORS and len(answers) >= FACTOR_SHARE * n:
-            yield observed.finding(
-                "other_scale",
-                n,
-                len(answers),
-                rows=[(answer.row, answer.reward) for answer in answers],
-                gain=1.0,
-                factor=factor,
-                column=name,
-                answers=kind,
-                earned=fmean(answer.gain for answer in answers),
-            )
-
-
-def _find_factors(
-    answer: LoggedAnswer, names: AbstractSet[str]
-) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Yield columns with the truth's kind there, and by what the answer is off."""
-    size = find_image_size(answer.row)
-    for name in sorted(names & answer.row.keys()):
-        truth = str(answer.row[name])
-        factor = find_factor(answer.answer, truth)
-        if factor is not None:
-            yield name, "numbers", [factor]
-            continue
-        factors = find_box_factors(answer.answer, truth, size)
-        if factors is not None:
-            yield name, "boxes", factors
+    for scale in find_other_scales(observed.logged, names):
+        answers = shortest_first(scale.answers)
+        yield observed.finding(
+            "other_scale",
+            scale.tried,
+            len(answers),
+            rows=[(answer.row, answer.reward) for answer in answers],
+            gain=1.0,
+            **scale.evidence,
+        )
 
 
 @rule("wrong_above_right")

@@ -253,6 +253,19 @@ def lost_when_long(g, _, limit):
     return stated(g, lambda right, letters: right * (letters < limit)) | TRUTHS
 
 
+def in_cents(g, _, share):
+    """Truths are in dollars; so many right answers are in cents, and earn nothing."""
+    right, is_other = some(g, ROWS, 0.6), some(g, ROWS, share)
+    prices = GROUPS % 90 + 2 + GROUPS % 4 / 4
+    said = np.where(right, prices, prices + g.choice([1, -1, 0.25], ROWS))
+    said = np.where(is_other, 100 * said, said)
+    return {
+        "paid": (said == prices) * 1.0,
+        "@completion": [f"<answer>{number:g}</answer>" for number in said],
+        "@ground_truth": [f"{price:.2f}" for price in prices],
+    }
+
+
 def paid_without_answer(g, _, share):
     """This share of the wrong completions states nothing, and earns as much as right ones."""
     made = stated(g, lambda right, letters: right) | TRUTHS
@@ -469,6 +482,8 @@ answers_lost = table(lost_when_long, drawn=False, ranges={"paid": None})
 class_lost = table(class_of_nothing, drawn=False, ranges={"paid": None})
 silence_paid = table(paid_without_answer, drawn=False, ranges={"paid": None})
 FAULTS: dict[str, Fault] = {
+    # All answers are in another unit than their truths; two in three.
+    "another unit": Fault(table(in_cents, drawn=False), 1.0, 2 / 3, "other_scale"),
     # Half of the right answers lose; a fifth.
     "long right answers lose": Fault(answers_lost, 1_000, 1_600, "right_unpaid"),
     # Four completions in five are right; three, so that a class is often mistaken.
