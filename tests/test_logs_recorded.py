@@ -81,6 +81,17 @@ def test_a_label_is_found_under_its_own_name_also_where_it_is_a_score_of_the_log
         rk.diagnose(scores, label="accuracy")
 
 
+def test_a_number_that_the_log_lacks_is_none_that_a_function_did_not_return():
+    lacking = [
+        {**row, "score": np.nan} if at % 5 == 0 else row
+        for at, row in enumerate(dump())
+    ]
+    rollouts = rk.load_rollouts(lacking)
+    (item,) = rk.diagnose(rk.score(rk.recorded(rollouts), rollouts))["abstentions"]
+    assert "The log has no number in 'score' on " in item.sentence
+    assert "returned" not in item.sentence and "no function ran" in item.advice
+
+
 def test_a_label_that_is_the_same_in_every_row_is_of_no_use_and_that_is_said():
     rollouts = rk.load_rollouts([{**row, "ok": True} for row in dump()])
     scores = rk.score(rk.recorded(rollouts), rollouts)
@@ -177,8 +188,9 @@ NO_SCORES = rk.load_rollouts(PLAIN)
 @pytest.mark.parametrize(
     ("rollouts", "weights", "said"),
     [
-        (NO_SCORES, None, "holds no scores of a trainer; no column of numbers can be one: give a reward"),
-        (rk.load_rollouts([{**PLAIN[0], "answer": "7"}]), None, "the one that 'rewardkit new NAME"),
+        (NO_SCORES, None, "holds no scores of a trainer; no column of numbers can be one; score it first: "
+         "rewardkit score REWARD LOG -o DIR, then give DIR"),
+        (rk.load_rollouts([{**PLAIN[0], "answer": "7"}]), None, "'rewardkit new NAME --log FILE' writes a REWARD"),
         (rk.load_rollouts(UNNAMED), None, "columns that can be scores are 'is_correct', 'reward_a', 'judge': name"),
         (rk.load_rollouts([{**PLAIN[0], "right": "1.0", "answer": "7"}]), None, "['right'] hold numbers as texts"),
         (NO_SCORES, {"levl": 1.0}, "did you mean 'level'?"),

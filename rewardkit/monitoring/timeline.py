@@ -76,10 +76,18 @@ class Timeline(RunRows):
         """Return the name of the task's measure, "" if the task is not known."""
         return self.task.name if self.task else ""
 
-    @property
+    @cached_property
     def task_words(self) -> str:
-        """Return the name of the task's measure, marked if it is a guess."""
-        return f"{self.task_name}, a guess" if self.task_is_guess else self.task_name
+        """Return the name of the task's measure, and what its figures are.
+
+        The mean of a graded measure is no share of the completions.
+        """
+        words = self.task_name
+        if self.task is not None:
+            scores = self.task.scores[~np.isnan(self.task.scores)]
+            if not np.isin(scores, (0.0, 1.0)).all():
+                words = f"share of the range of {words}"
+        return f"{words}, a guess" if self.task_is_guess else words
 
     @cached_property
     def right_component(self) -> str:

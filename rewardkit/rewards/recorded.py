@@ -42,6 +42,7 @@ SAME_SUM = 1e-5
 ROWS_A_PART = 4
 """Least rows per part; with fewer, weights may fit by chance. Our choice."""
 
+SCORE_FIRST = "score it first: rewardkit score REWARD LOG -o DIR, then give DIR"
 NO_SCORE_NAME = re.compile(
     r"(?i)^$|^unnamed|(^|_)(id|ids|index|idx|no|number|seed|rank|epoch|step|trial|turn|"
     r"round|level|max|time|date|timestamp|latency|cost|price|tokens?|length|len|size|"
@@ -235,12 +236,12 @@ def _what_to_take(rollouts: Rollouts) -> str:
     if names:
         which = "columns that can be scores are" if names[1:] else "one column can be:"
         return (
-            f"{which} {listed(names)}: name those to take (weights={{...}}), or give "
-            "a reward"
+            f"{which} {listed(names)}: name those to take (weights={{...}}), or "
+            f"{SCORE_FIRST}"
         )
-    way = "no column of numbers can be one: give a reward"
+    way = f"no column of numbers can be one; {SCORE_FIRST}"
     if "ground_truth" in rollouts.table:
-        way += ", such as the one that 'rewardkit new NAME --log FILE' writes"
+        way += " ('rewardkit new NAME --log FILE' writes a REWARD)"
     return f"{way}{_about_texts(rollouts)}"
 
 

@@ -408,6 +408,16 @@ def test_answers_in_another_unit_are_no_prompts_that_nobody_solves(unit, is_othe
     assert ("easier ones" in item.advice) is not is_other
 
 
+def test_the_mean_of_a_graded_measure_is_no_share_of_the_completions():
+    table = write(0, 0.3).drop(columns="ground_truth")
+    grade = rk.Component(
+        "grade", lambda completion: len(completion) % 7 / 7, primary=True
+    )
+    monitor = History(table, rk.Reward("r", components=[grade])).monitor()
+    assert "(share of the range of grade: " in monitor.sentence
+    assert "(right answers: " in History(write(0, 0.3), PLAIN).monitor().sentence
+
+
 def test_a_few_groups_do_not_say_that_no_group_has_a_signal():
     """All others have one completion, as in a log of samples."""
     table = write(0, 0.1, empty=1.0)

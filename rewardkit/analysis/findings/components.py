@@ -124,6 +124,7 @@ def _lost_rows(
         reading=rows,
         rows=len(rows),
         reason=Reason.from_json(reason) if reason else "",
+        recorded=code == "abstentions" and is_recorded(view.reward),
         reward_missing=missing,
         paid=is_paid,
         lost=_describe_loss(missing, is_paid=is_paid),
