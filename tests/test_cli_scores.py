@@ -433,3 +433,26 @@ def test_a_column_that_may_be_a_label_is_named_where_none_is_given(options, is_n
         "'ok' is true or false: if it says which completions are right, add --label ok"
         in printed
     ) is is_named
+
+
+@pytest.mark.parametrize(
+    ("options", "second", "is_logged"),
+    [("", 0.5, False), (" --json", 0.5, True), ("", "bad", False)],
+)
+def test_a_note_on_a_log_stands_once(caplog, options, second, is_logged):
+    rows = [
+        {"prompt": "a", "completion": f"x{at}", "reward": at % 2, "score": second}
+        for at in range(24)
+    ]
+    write_rows(Path("noted.jsonl"), rows)
+    words = "two totals" if second == 0.5 else "'score' holds texts"
+    printed = " ".join(run(f"diagnose noted.jsonl{options}").stdout.split())
+    assert words in printed
+    assert (words in caplog.text) is is_logged
+
+
+def test_a_note_on_a_log_that_cannot_be_used_is_logged(caplog):
+    rows = [{"prompt": "a", "completion": "x", "score": "bad"} for _ in range(4)]
+    write_rows(Path("noted.jsonl"), rows)
+    assert run("diagnose noted.jsonl").exit_code == 2
+    assert "'score' holds texts" in caplog.text

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +28,7 @@ from rewardkit.plain import Plain, Record
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.csv_rows import cell_number
 from rewardkit.rollouts.file_cache import FileCache
+from rewardkit.rollouts.load import logger
 from rewardkit.rollouts.paths import GALLERY_PREFIX, write_whole
 from rewardkit.rollouts.values import column_values
 
@@ -79,9 +83,33 @@ def _read_source(options: Options, cache: FileCache | None) -> LoadedScores:
         scores = rk.load_scores(path, cache=cache)
         cautions = scores.rollouts.cautions
         return LoadedScores(scores, {"cautions": cautions} if cautions else {})
-    log = rk.load_rollouts(path, **options.reading, cache=cache)
-    scores = rk.score(rk.recorded(log, options.log_weights), log)
+    with _hold_notes(is_shown=cache is None and not options.json):
+        log = rk.load_rollouts(path, **options.reading, cache=cache)
+        scores = rk.score(rk.recorded(log, options.log_weights), log)
     return LoadedScores(scores, {"rollouts": log.summary()}, f"{log}\n\n")
+
+
+@contextmanager
+def _hold_notes(*, is_shown: bool) -> Iterator[None]:
+    """Keep notes on a log from stderr where its description shows them.
+
+    They are logged after all where the log cannot be used, as it is then not described.
+    """
+    held: list[logging.LogRecord] = []
+
+    def hold(note: logging.LogRecord) -> bool:
+        held.append(note)
+        return not is_shown
+
+    logger.addFilter(hold)
+    try:
+        yield
+    except BaseException:
+        logger.removeFilter(hold)
+        for note in held if is_shown else ():
+            logger.handle(note)
+        raise
+    logger.removeFilter(hold)
 
 
 def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
