@@ -236,7 +236,7 @@ def test_what_falls_at_one_pace_is_a_warning_where_most_of_the_signal_is_phantom
     [
         (0.6, "info", 6, "warn"),
         (0.4, "info", 6, "info"),
-        (0.4, "high", 6, "warn"),
+        (0.4, "high", 6, "info"),
         (0.6, "high", 0, "info"),
     ],
     ids=["most of it", "a part", "against the task", "all seeds agree"],

@@ -19,10 +19,10 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
 
     For information where the task rises; a warning where it falls at both paces, and
     high where something is known to take over as well; at most a warning where it falls
-    at one, or where it rises and falls with other seeds, and one where most of
-    the signal is phantom; else as it is. That tells the
-    real runs of `data/training` that fall from others; how much phantom signal there
-    is, and its direction, do not. Nothing is called to find out.
+    at one. A warning, too, where most of the signal is phantom and the task falls at
+    one pace, or with other seeds; else as it is. That tells the real runs of
+    `data/training` that fall from others; how much phantom signal there is, and its
+    direction, do not. Nothing is called to find out.
     """
     if item.evidence.get("inconclusive"):
         return item
@@ -35,10 +35,8 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
         if outlook.is_open:
             low, high = (outlook_of(outlook.start, end) for end in outlook.interval)
             other = high if low == task else low
-        if task == "rises" and other == "falls":
-            severity = "warn" if is_most or severity != "info" else "info"
-        elif task == "rises":
-            severity = "info"
+        if task == "rises":
+            severity = "warn" if is_most and other == "falls" else "info"
         elif task == "falls":
             best = outlook_of(outlook.start, max(outlook.gentle, outlook.fast))
             is_sure = best == "falls" and outlook.takes_over is not None
