@@ -238,11 +238,12 @@ class Finding:
         "" if none has a text. A code with an empty row under "diagnosis" takes its text
         from "probe".
         """
-        is_empty = not read_codes()["diagnosis"].get(self.code, True)
-        places = [("probe" if is_empty else "diagnosis", self.code)]
+        places = [("probe", self.code)]
         if self.family:
             kind = str(self.evidence.get("kind"))
-            places = [("probe", self.code), ("family", self.family), ("kind", kind)]
+            places += [("family", self.family), ("kind", kind)]
+        elif read_codes()["diagnosis"].get(self.code, True):  # no empty row
+            places = [("diagnosis", self.code)]
         for section, name in places:
             row = read_codes()[section].get(name, {})
             for column in columns:
@@ -278,11 +279,11 @@ class Finding:
 
     def _add_subject(self, text: str) -> str:
         """Append the components and the part of the log to `text`."""
-        names = self.evidence.get("components") or []
+        names = self.evidence.get("components") or [self.component]
         if len(names) > 1:
             text += f" Components: {most(names, NAMED)}."
-        elif names or self.component:
-            text += f" Component: {names[0] if names else self.component}."
+        elif names[0]:
+            text += f" Component: {names[0]}."
         if self.part:
             text += f" Part of the log: {self.part}."
         return text
@@ -295,17 +296,16 @@ class Finding:
 
     @property
     def _advice_of_probe(self) -> str:
-        columns = ["do"]
-        if self.component:
-            columns.insert(0, "do_in_component")
-        answers = self.evidence.get("answers")
-        columns.insert(0, f"do_for_{answers}")
-        columns.insert(0, f"do_for_{self.evidence.get('trait')}")
-        if answers in ("list", "json"):
-            columns.insert(0, "do_for_lists")
+        trait, answers = self.evidence.get("trait"), self.evidence.get("answers")
+        columns = []
         if not self.evidence.get("truth", True):
-            columns.insert(0, "do_without_truth")
-        return self._text(*columns) or SEE_COMPONENTS
+            columns.append("do_without_truth")
+        if answers in ("list", "json"):
+            columns.append("do_for_lists")
+        columns += [f"do_for_{trait}", f"do_for_{answers}"]
+        if self.component:
+            columns.append("do_in_component")
+        return self._text(*columns, "do") or SEE_COMPONENTS
 
     @property
     def _inconclusive(self) -> str:
@@ -364,12 +364,8 @@ class Finding:
     @property
     def cases(self) -> list[dict[str, Any]]:
         """Return the cases for a case file."""
-        cases = []
-        for example in self.examples:
-            case = example.case(self.sentence)
-            if case is not None:
-                cases.append(case)
-        return cases
+        cases = [example.case(self.sentence) for example in self.examples]
+        return [case for case in cases if case is not None]
 
     def record(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -479,7 +475,9 @@ def list_amounts(amounts: Mapping[str, float]) -> str:
     least = max(map(abs, amounts.values()), default=0.0) / 1000
     texts = []
     for name, amount in amounts.items():
-        texts.append(f"{name} {amount if abs(amount) > least else 0.0:+.3g}")
+        if not abs(amount) > least:
+            amount = 0.0
+        texts.append(f"{name} {amount:+.3g}")
     return ", ".join(texts)
 
 

@@ -12,7 +12,7 @@ import rewardkit as rk
 from rewardkit.targets import find_target, trl
 from rewardkit.targets.export import export, prove
 from rewardkit.targets.prove import run_proof as prove_with
-from rewardkit.targets.target import Called, import_file
+from rewardkit.targets.target import TrainerValues, import_file
 
 pytestmark = pytest.mark.integration
 
@@ -50,7 +50,7 @@ def gives(share):
     """A trainer whose rewards are ours, the last one off by this share of it; 0 where there is none."""
     rewards = [2 * len(row["completion"]) / 3 for row in ROWS]
     rewards[-1] *= 1 + (share or 0)
-    return lambda path, written, rows: Called(
+    return lambda path, written, rows: TrainerValues(
         "a trainer", {"reward": [0.0] * 3 if share is None else rewards}
     )
 
@@ -126,7 +126,9 @@ def batch_caller(path, written, rows):
     for name in written.functions:
         given = getattr(import_file(path), name)(**batch)
         found[name] = [np.nan if value is None else value for value in given]
-    return Called("a trainer", {"reward": found[name]} if written.combined else found)
+    return TrainerValues(
+        "a trainer", {"reward": found[name]} if written.combined else found
+    )
 
 
 FOUND = """

@@ -128,7 +128,9 @@ def turns_before(messages: Any) -> str:
         counts.update(calls or [role])
     phrases = []
     for phrase, count in counts.items():
-        phrases.append(f"{phrase} x{count}" if count > 1 else phrase)
+        if count > 1:
+            phrase += f" x{count}"
+        phrases.append(phrase)
     return f"after {', '.join(phrases)}: " if phrases else ""
 
 
@@ -239,11 +241,8 @@ def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     entries = _mappings(message.get("tool_calls"))
     functions = [entry.get("function", entry) for entry in entries]
     functions.append(message.get("function_call"))
-    calls = []
-    for function in _mappings(functions):
-        if isinstance(function.get("name"), str):
-            calls.append(function)
-    return calls
+    calls = _mappings(functions)
+    return [call for call in calls if isinstance(call.get("name"), str)]
 
 
 def object_or_text(text: str) -> dict[str, Any] | str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import combinations
 from keyword import iskeyword
@@ -286,10 +286,9 @@ class length(OfTexts):
             )
 
     def scores(self, values: list[str]) -> list[float]:
-        texts: Iterable[Sized] = values
+        sizes = list(map(len, values))
         if self.unit == "words":
-            texts = map(words, values)
-        sizes = list(map(len, texts))
+            sizes = [len(words(text)) for text in values]
         scores = []
         for at, size in enumerate(sizes):
             middle = median(sizes[:at] + sizes[at + 1 :])

@@ -247,15 +247,15 @@ def places_of_word(word: str, text: str) -> Iterator[int]:
 T = TypeVar("T")
 
 
-def compiled(expression: Any) -> regex.Pattern[str]:
+def compile_expression(expression: Any) -> regex.Pattern[str]:
     """Compile a regular expression, or raise a ValueError if it does not compile."""
     if not isinstance(expression, str):
         raise ValueError(f"pattern {expression!r} does not compile: it is no text")
-    return _compiled(expression)
+    return _compile_cached(expression)
 
 
 @lru_cache(maxsize=256)
-def _compiled(expression: str) -> regex.Pattern[str]:
+def _compile_cached(expression: str) -> regex.Pattern[str]:
     try:
         return regex.compile(expression)
     except (regex.error, RecursionError) as error:
@@ -263,7 +263,7 @@ def _compiled(expression: str) -> regex.Pattern[str]:
 
 
 def _expression(option: str, value: Any) -> Any:
-    compiled(value)
+    compile_expression(value)
     return value
 
 

@@ -69,7 +69,8 @@ def aggregate(
         for column, weight in zip(values.T, weights, strict=True):
             total += weight * column
         if aggregation == "weighted_mean":
-            total = _divide_by_weights(total, weights, missing & (on_missing == "skip"))
+            skipped = missing & (on_missing == "skip")
+            total = _divide_by_weights(total, weights, skipped)
         counts |= gated
     empty = ~counts.any(axis=1)
     if on_missing == "nan":
@@ -119,10 +120,10 @@ class Transform(Primitive):
         rows = np.flatnonzero(np.isfinite(rewards))
         rows = rows[np.argsort(groups[rows], kind="stable")]
         if len(rows):
-            start = np.flatnonzero(np.diff(groups[rows], prepend=groups[rows[0]] - 1))
-            out[rows] = self.apply(
-                rewards[rows], start, np.diff(start, append=len(rows))
-            )
+            codes = groups[rows]
+            start = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
+            size = np.diff(start, append=len(rows))
+            out[rows] = self.apply(rewards[rows], start, size)
         return out
 
     def apply(self, rewards: Floats, start: Indices, size: Indices) -> Floats:
@@ -147,7 +148,8 @@ class standardise(Transform):
     def apply(self, rewards: Floats, start: Indices, size: Indices) -> Floats:
         # Subtract the first reward before the mean, so that equal ones give exactly 0.
         deviations = rewards - np.repeat(rewards[start], size)
-        deviations -= np.repeat(np.add.reduceat(deviations, start) / size, size)
+        means = np.add.reduceat(deviations, start) / size
+        deviations -= np.repeat(means, size)
         squares = np.add.reduceat(deviations * deviations, start)
         spread = np.sqrt(squares / np.maximum(size - 1, 1))
         scaled = _divide_by_spread(deviations, spread, size)
@@ -186,8 +188,9 @@ class rank(Transform):
         ties = np.diff(run, append=len(ordered))
         # The mean position of a run in its group, from 0.
         middle = run - start[group[run]] + (ties - 1) / 2
+        last = np.maximum(size - 1, 1)[group[run]]
         out = np.empty(len(ordered))
-        out[order] = np.repeat(middle / np.maximum(size - 1, 1)[group[run]], ties)
+        out[order] = np.repeat(middle / last, ties)
         return out
 
 

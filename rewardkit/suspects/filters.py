@@ -25,7 +25,7 @@ from rewardkit.analysis.statistics import Floats, Mask
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.plain import is_number
 from rewardkit.primitives.messages import as_list, assistant_text
-from rewardkit.primitives.texts import compiled
+from rewardkit.primitives.texts import compile_expression
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Call
 from rewardkit.rewards.reward import ROLLOUT
@@ -185,7 +185,7 @@ def _compile_pattern(pattern: Any) -> engine.Pattern[str]:
                 flags += flag
         pattern = f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
     try:
-        return compiled(pattern)
+        return compile_expression(pattern)
     except ValueError as error:
         raise InputError(f"{error}; give a regular expression") from None
 

@@ -16,19 +16,15 @@ from typing import Any
 from rewardkit.rewards.component import parameters
 from rewardkit.rewards.load import make_object
 from rewardkit.scoring.callers import MadeColumn, RowColumns
-from rewardkit.targets.adapter import (
-    OF_PROMPT,
-    Adapter,
-    Arguments,
-)
+from rewardkit.targets.adapter import OF_PROMPT, Adapter, Arguments
 from rewardkit.targets.columns import Row, asks_for, fill, required_columns
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
-    Called,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     import_file,
     places_by_key,
     require_installed,
@@ -136,7 +132,7 @@ class Compute(RewardHolder):
 functions = Compute
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call an object of the file's class, made by the registry, for each prompt."""
     version = require_installed("atroposlib", "atroposlib")
     from atroposlib.envs.reward_fns import registry
@@ -152,7 +148,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
         for place, value in zip(places, answer, strict=True):
             rewards[place] = value
     caller = f"RewardFunction of {version}, made by its registry"
-    return Called(caller, {"reward": rewards})
+    return TrainerValues(caller, {"reward": rewards})
 
 
 ATROPOS = Target(

@@ -33,11 +33,11 @@ from rewardkit.targets.columns import (
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
-    Called,
     RewardPart,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     import_file,
     places_by_key,
     require_installed,
@@ -126,7 +126,7 @@ class One(Adapter):
         return super().called
 
     @property
-    def takes(self) -> dict[str, str]:
+    def hook_arguments(self) -> dict[str, str]:
         """Return parameter -> argument, by name, else by the documented position."""
         positions = HOOK_POSITIONS[form_of(self.called)]
         arguments = dict(zip(required_parameters(self.called), positions, strict=False))
@@ -139,12 +139,14 @@ class One(Adapter):
 
     def gives(self, column: str) -> bool:
         """Return whether the hook takes the example, alone or in a rollout."""
-        return not {"task", "example_args", "rollout"}.isdisjoint(self.takes.values())
+        return not {"task", "example_args", "rollout"}.isdisjoint(
+            self.hook_arguments.values()
+        )
 
     def arguments(self, rows: RowColumns) -> Arguments:
         """Return the arguments for each completion, to be listed for a group."""
         arguments = {}
-        for name, argument in self.takes.items():
+        for name, argument in self.hook_arguments.items():
             arguments[name] = self.values_of(rows, argument)
         return (), fill(self.called, {} if self.together else rows, arguments)
 
@@ -186,17 +188,12 @@ class Group(One):
             return [None] * len(rollout_ids)
         if not isinstance(answer, Mapping):
             return plain_values(list(answer))
-        rewards, missing = [], []
-        for rollout_id in rollout_ids:
-            if rollout_id in answer:
-                rewards.append(plain_values(answer[rollout_id]))
-            else:
-                missing.append(rollout_id)
+        missing = [name for name in rollout_ids if name not in answer]
         if missing:
             raise ValueError(
                 f"it gave no rewards for the rollouts {missing} of its group"
             )
-        return rewards
+        return [plain_values(answer[name]) for name in rollout_ids]
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
@@ -205,9 +202,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
         return []
     kind = Group if value.name in GROUP_HOOKS else One
     hook = kind(value.owner, method=value.name)
-    form, takes = form_of(hook.called), hook.takes
-    needs = required_columns(hook.called, takes, rows)
-    mapping = {name: HOOK_ARGUMENTS[argument] for name, argument in takes.items()}
+    form, arguments = form_of(hook.called), hook.hook_arguments
+    needs = required_columns(hook.called, arguments, rows)
+    mapping = {name: HOOK_ARGUMENTS[argument] for name, argument in arguments.items()}
     mapping |= {name: column_of(name, rows) for name in needs}
     if not {"ground_truth", "ground_truths"}.isdisjoint(
         required_parameters(hook.called)
@@ -253,11 +250,9 @@ class Rewards(RewardHolder):
 
     def of_rollouts(self, rollouts: Sequence[Any]) -> dict[str, dict[str, float]]:
         """Score rollouts of benchmax 0.2: rollout id -> scores."""
-        ids, messages, tasks = [], [], []
-        for rollout in rollouts:
-            ids.append(rollout.rollout_id)
-            messages.append(rollout.messages)
-            tasks.append(rollout.example_args)
+        ids = [rollout.rollout_id for rollout in rollouts]
+        messages = [rollout.messages for rollout in rollouts]
+        tasks = [rollout.example_args for rollout in rollouts]
         return dict(zip(ids, self.of_messages(messages, tasks), strict=True))
 
 
@@ -295,7 +290,7 @@ def rollout_of(fields: Mapping[str, Any]) -> Any:
     return getattr(module, "BaseRollout", SimpleNamespace)(**fields)
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call benchmax 0.2's `run_group` on the file."""
     version = require_installed("benchmax", "benchmax", "openai")
     rewards = run_async(rewards_of(import_file(path).RolloutReward, rows))
@@ -308,7 +303,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     caller = (
         f"Environment.run_group of {version}, with the logged turns in place of a model"
     )
-    return Called(caller, values)
+    return TrainerValues(caller, values)
 
 
 async def rewards_of(mixin: type, rows: Sequence[Row]) -> list[Mapping[str, float]]:

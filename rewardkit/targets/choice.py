@@ -34,7 +34,7 @@ Our choice: one late call may be chance.
 
 
 @dataclass(frozen=True)
-class Chooser:
+class ChoiceOptions:
     """The options for choosing a reading.
 
     The reading is one of `targets` and of the way `way` ("" for any). It is tried on
@@ -48,28 +48,28 @@ class Chooser:
 
 
 @contextmanager
-def chooser(
+def choice_options(
     as_: str | None, rows: Sequence[Row], timeout: float | None
-) -> Iterator[Chooser]:
-    """Yield a chooser for "target:way", and drop the prints of trial calls."""
+) -> Iterator[ChoiceOptions]:
+    """Yield the options for "target:way"; drop the prints of trial calls."""
     target_name, _, way = (as_ or "").partition(":")
     targets: Sequence[Target] = [find_target(target_name)] if target_name else TARGETS
     seconds = TRIAL_SECONDS if timeout is None else timeout
     with caught_prints(), time_limit(seconds) as limit:
         assert limit is not None
-        yield Chooser(targets, way, rows, limit)
+        yield ChoiceOptions(targets, way, rows, limit)
 
 
-def choose_reading(value: Any, name: str, how: Chooser) -> ReadingTrial:
+def choose_reading(value: Any, name: str, options: ChoiceOptions) -> ReadingTrial:
     """Choose the only reading, or the one that works, or that tells completions apart.
 
     If no way of a trainer tells completions apart, the first one wins: it fits the form
     of the rollouts. RewardError: no reading is proposed, or several are as likely.
     """
-    rows, limit = how.rows, how.limit
+    rows, limit = options.rows, options.limit
     allowance = Allowance(MOST_LATE_TRIALS * limit.seconds)
     sample = rows or SAMPLE
-    trials = _try_proposals(_propose(value, name, how), how, allowance)
+    trials = _try_proposals(_propose(value, name, options), options, allowance)
     trials = [trial for trial in trials if trial.works] or trials
     logged = []
     for trial in trials:
@@ -105,7 +105,7 @@ def choose_reading(value: Any, name: str, how: Chooser) -> ReadingTrial:
 
 def _try_proposals(
     proposals: Sequence[tuple[Target, TrainerReading]],
-    how: Chooser,
+    options: ChoiceOptions,
     allowance: Allowance,
 ) -> list[ReadingTrial]:
     """Try the sure proposals, or the others if there are none or they fail on all rows.
@@ -115,18 +115,18 @@ def _try_proposals(
     """
 
     def trials_of(are_sure: bool) -> list[ReadingTrial]:
-        sample = how.rows or SAMPLE
+        sample = options.rows or SAMPLE
         trials = []
         for target, reading in proposals:
             if reading.sure is are_sure:
-                trial = try_reading(target, reading, sample, how.limit, allowance)
+                trial = try_reading(target, reading, sample, options.limit, allowance)
                 trials.append(trial)
         return trials
 
     trials = trials_of(are_sure=True)
     if not trials:
         return trials_of(are_sure=False)
-    if how.rows and all(trial.fails for trial in trials):
+    if options.rows and all(trial.fails for trial in trials):
         trials = [trial for trial in trials_of(are_sure=False) if trial.works] or trials
     return trials
 
@@ -197,10 +197,7 @@ def _distinct(trials: Sequence[ReadingTrial]) -> list[ReadingTrial]:
 def _name_others(trials: Sequence[ReadingTrial]) -> ReadingTrial:
     """Return the first trial, with a reason that names trials with other values."""
     first, *others = trials
-    names = []
-    for trial in others:
-        if trial.works and first.differs(trial):
-            names.append(trial.name)
+    names = [trial.name for trial in others if trial.works and first.differs(trial)]
     if not names:
         return first
     reason = (
@@ -219,16 +216,16 @@ def _describe_candidate(trial: ReadingTrial) -> str:
 
 
 def _propose(
-    value: Any, name: str, how: Chooser
+    value: Any, name: str, options: ChoiceOptions
 ) -> list[tuple[Target, TrainerReading]]:
     """Return the different readings that the targets propose for a value.
 
     RewardError: there is none.
     """
-    targets, way = how.targets, how.way
+    targets, way = options.targets, options.way
     proposals: list[tuple[Target, TrainerReading]] = []
     for target in targets:
-        for reading in target.readings(value, how.rows):
+        for reading in target.readings(value, options.rows):
             if all(reading.adapter != other.adapter for _, other in proposals):
                 proposals.append((target, reading))
     chosen = [proposal for proposal in proposals if way in ("", proposal[1].way)]

@@ -280,7 +280,7 @@ def _as_object(value: Any) -> Any:
     return list(map(_as_object, value)) if type(value) is list else value
 
 
-def takes(function: Any, name: str) -> bool:
+def takes_argument(function: Any, name: str) -> bool:
     """Return whether a function takes an argument, by name or in its ``**kwargs``."""
     return name in named_parameters(function) or reads_keywords(function)
 
@@ -295,7 +295,7 @@ def fill(
     """
     arguments = {}
     for name in trainer_arguments:
-        if takes(function, name):
+        if takes_argument(function, name):
             arguments[name] = trainer_arguments[name]
     return arguments | filled_columns(function, row, trainer_arguments)
 
@@ -382,7 +382,8 @@ def keys_read(function: Any, name: str) -> Iterator[tuple[Any, bool]]:
     Yields nothing without its source.
     """
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(without_partial(function))))
+        source = inspect.getsource(without_partial(function))
+        tree = ast.parse(textwrap.dedent(source))
     except (OSError, TypeError, SyntaxError):
         return
     names = {name}

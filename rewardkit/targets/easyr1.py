@@ -17,10 +17,10 @@ from rewardkit.targets.columns import Row, required_parameters
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
-    Called,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     import_file,
 )
 
@@ -70,10 +70,10 @@ class Functions(Function):
 
 def _inputs(rows: RowColumns) -> Sequence[dict[str, Any]]:
     """Return the dict of each rollout; length in words if not logged."""
-    texts, truths = rows.column("completion"), rows.column("ground_truth")
+    columns = [rows.column("completion"), rows.column("ground_truth")]
     if RESPONSE_LENGTH in rows:
-        return MadeColumn(_input, texts, truths, rows[RESPONSE_LENGTH])
-    return MadeColumn(_input, texts, truths)
+        columns.append(rows[RESPONSE_LENGTH])
+    return MadeColumn(_input, *columns)
 
 
 def _input(text: Any, truth: Any, length: Any = NO_LENGTH) -> dict[str, Any]:
@@ -135,11 +135,11 @@ class ComputeScore(RewardHolder):
 functions = ComputeScore
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call the file by a copy of the lines of `compute_reward_batch`."""
     caller = "a copy in small of compute_reward_batch (EasyR1 has no wheel)"
     rewards = import_file(path).compute_score(list(_inputs(RowColumns.of(rows))))
-    return Called.of_dicts(caller, rewards, "overall")
+    return TrainerValues.of_dicts(caller, rewards, "overall")
 
 
 EASYR1 = Target(

@@ -24,10 +24,10 @@ from rewardkit.targets.columns import (
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
-    Called,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     import_file,
     require_installed,
     run_async,
@@ -112,7 +112,7 @@ class Evaluate(RewardHolder):
 functions = Evaluate
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call the file's function through eval-protocol's own decorator."""
     version = require_installed("eval-protocol", "eval_protocol")
     function = Function(getattr(import_file(path), code.functions[0]))
@@ -121,7 +121,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
         answers = list(map(function, rows))
         return await asyncio.gather(*answers) if function.is_async else answers
 
-    return Called.of_dicts(f"reward_function of {version}", run_async(run()))
+    return TrainerValues.of_dicts(f"reward_function of {version}", run_async(run()))
 
 
 EVAL_PROTOCOL = Target(

@@ -165,14 +165,8 @@ def export(
     target, path = find_target(to), Path(path)
     _check_arguments(reward, target, path, missing, separate=separate)
     check_timeout(reward, timeout)
-    kept_in: Recorder | str | None = None
-    if record is not None:
-        recorder = as_recorder(record)
-        is_folder = recorder is not record
-        kept_in = str(recorder.folder) if is_folder else recorder
-    plan = Export(
-        reward, dict(columns or {}), float(missing), separate, kept_in, timeout
-    )
+    place = _record_option(record)
+    plan = Export(reward, dict(columns or {}), float(missing), separate, place, timeout)
     losses = find_losses(plan, target)
     if target.abilities.siblings == "none":
         reward_alone = reward.map(lambda inner: replace(inner, transform=None))
@@ -222,6 +216,14 @@ def export(
         install=install,
     )
     return exported if verify is None else prove(exported, verify)
+
+
+def _record_option(record: Recorder | str | Path | None) -> Recorder | str | None:
+    """Return the option as a file writes it: the text of a folder, or a Recorder."""
+    if record is None:
+        return None
+    recorder = as_recorder(record)
+    return recorder if recorder is record else str(recorder.folder)
 
 
 def _modules_of(writer: DefinitionWriter, folder: Path) -> set[str]:

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatedBatch:
     """The rewards and scores of a list of completions.
 
     Attributes:
@@ -132,7 +132,7 @@ class RewardHolder(Made):
         component = getattr(self, "component", None)
         return component is None or component == self.reward.names[0]
 
-    def rate(self, batch: Mapping[str, Sequence[Any]], count: int) -> Rated:
+    def rate(self, batch: Mapping[str, Sequence[Any]], count: int) -> RatedBatch:
         """Score `count` completions; siblings are those of one prompt.
 
         Errors are logged, once per reason; a call that takes longer than `timeout` is
@@ -162,9 +162,11 @@ class RewardHolder(Made):
         for name, outcome in outcomes.components.items():
             scores = np.where(outcome.status == GATED, 0.0, outcome.scores)
             score_lists[name] = _none_for_nan(scores)
-        return Rated(_none_for_nan(final), score_lists, outcomes.notes or [], outcomes)
+        return RatedBatch(
+            _none_for_nan(final), score_lists, outcomes.notes or [], outcomes
+        )
 
-    def rate_rows(self, rows: Sequence[Mapping[str, Any]]) -> Rated:
+    def rate_rows(self, rows: Sequence[Mapping[str, Any]]) -> RatedBatch:
         """Score completions given as rows, which may have different columns."""
         return self.rate(lists_of_columns(rows), len(rows))
 

@@ -27,10 +27,10 @@ from rewardkit.targets.columns import Row
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
-    Called,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     import_file,
     require_installed,
 )
@@ -213,14 +213,14 @@ class Score(RewardHolder):
 functions = Score
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call Inspect's own `eval`, with a solver that replays the completions."""
     version = require_installed("inspect-ai", "inspect_ai")
     scorer = getattr(import_file(path), code.functions[0])()
     rewards = []
     for score in evaluated(scorer, rows):
         rewards.append({**score.metadata, "score": score.value})
-    return Called.of_dicts(f"eval of {version}", rewards)
+    return TrainerValues.of_dicts(f"eval of {version}", rewards)
 
 
 def evaluated(scorer: Any, rows: Sequence[Row]) -> list[Any]:

@@ -19,7 +19,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.users_code import label_of
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.targets import TARGETS, find_target
-from rewardkit.targets.choice import AGREES, choose_reading, chooser
+from rewardkit.targets.choice import AGREES, choice_options, choose_reading
 from rewardkit.targets.columns import (
     SAMPLE,
     Row,
@@ -77,13 +77,13 @@ def load_reward(
     candidates = candidates_of(name, parts_of_log(rows), partial(_fit, rows=rows))
     logged, notes = None, []
     if len(candidates.likely) > 1:
-        logged = _logged_name(candidates, candidates.likely, as_, rows, timeout)
+        logged = _find_logged(candidates, candidates.likely, as_, rows, timeout)
     attribute = logged or candidates.only()
     try:
         reward = _read_value(candidates, attribute, name, as_, rows, timeout)
     except RewardError as error:
         others = candidates.others(attribute)
-        logged = _logged_name(candidates, others, as_, rows, timeout)
+        logged = _find_logged(candidates, others, as_, rows, timeout)
         if logged is None:
             raise
         notes.append(f"{attribute} cannot be taken: {error}")
@@ -92,7 +92,7 @@ def load_reward(
     if logged:
         notes.insert(0, f"{logged} is taken of the file, as it gives the log's scores")
     elif not candidates.attribute:
-        notes += _why(candidates, attribute, rows)
+        notes += _source_notes(candidates, attribute, rows)
     value = candidates.value(attribute)
     if isinstance(value, RewardList) and not value.has_weights:
         weights = _weights_of_log(reward, rollouts)
@@ -119,7 +119,9 @@ def _weights_of_log(reward: Reward, rollouts: Any) -> dict[str, float]:
     return weights
 
 
-def _why(candidates: Candidates, attribute: str, rows: Sequence[Row]) -> list[str]:
+def _source_notes(
+    candidates: Candidates, attribute: str, rows: Sequence[Row]
+) -> list[str]:
     """Return notes on where the file names the value, or on other candidates."""
     if attribute in candidates.trainer_lists:
         return [f"taken from {candidates.trainer_lists[attribute].where}"]
@@ -192,18 +194,18 @@ def _read_value(
     if isinstance(value, RewardList):
         members = []
         for label, function, weight in value.members:
-            if as_ is None and _may_make_a_reward(function):
-                function = _made_by(function, name)
+            if as_ is None and _is_maker(function):
+                function = _call_maker(function, name)
             members.append((label, function, weight))
         value = RewardList(tuple(members))
-    elif as_ is None and _may_make_a_reward(value):
-        value = _made_by(value, name)
+    elif as_ is None and _is_maker(value):
+        value = _call_maker(value, name)
     if isinstance(value, Reward):
         return value
     return read_reward(value, attribute, as_=as_, rows=rows, timeout=timeout)
 
 
-def _logged_name(
+def _find_logged(
     candidates: Candidates,
     names: Sequence[str],
     as_: str | None,
@@ -217,7 +219,7 @@ def _logged_name(
     if not scores_of_log(rows):
         return None
     agreeing = []
-    with chooser(as_, rows, timeout) as how:
+    with choice_options(as_, rows, timeout) as options:
         for name in names:
             if NEVER_CALLED.match(name):
                 continue
@@ -226,7 +228,7 @@ def _logged_name(
             if is_function and len(required_parameters(value)) < 2:
                 continue  # without a truth, it may be no reward at all
             try:
-                trial = choose_reading(value, name, how)
+                trial = choose_reading(value, name, options)
             except RewardError:
                 continue
             if (trial.agreement(rows) or 0.0) >= AGREES:
@@ -234,7 +236,7 @@ def _logged_name(
     return agreeing[0] if len(agreeing) == 1 else None
 
 
-def _may_make_a_reward(value: Any) -> bool:
+def _is_maker(value: Any) -> bool:
     """Return whether a function needs no arguments and fits no trainer."""
     if not callable(value) or isinstance(value, type) or required_parameters(value):
         return False
@@ -245,7 +247,7 @@ def _may_make_a_reward(value: Any) -> bool:
     return not any(target.readings(value, ()) for target in TARGETS)
 
 
-def _made_by(function: Callable[[], Any], name: str) -> Any:
+def _call_maker(function: Callable[[], Any], name: str) -> Any:
     """Call a function without arguments for the Reward or reward function it returns.
 
     A function that takes anything may be a reward function itself, and is returned if

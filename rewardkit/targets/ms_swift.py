@@ -16,18 +16,16 @@ from rewardkit.rewards.load import make_object
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.callers import RowColumns
 from rewardkit.targets import trl
-from rewardkit.targets.adapter import (
-    Arguments,
-)
+from rewardkit.targets.adapter import Arguments
 from rewardkit.targets.atropos import is_atropos
 from rewardkit.targets.columns import Row, columns_asked, fill, required_columns
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
-    Called,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     import_file,
     require_installed,
 )
@@ -83,7 +81,7 @@ def functions(reward: Reward, **options: Any) -> list[Orm]:
     return [Orm(reward, **options)]
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call ms-swift's `compute_rewards_per_func` on the file's entry in `orms`."""
     version = require_installed("ms-swift", "torch", "swift")
     import torch
@@ -100,7 +98,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
         samples.append(GRPOSample.from_row(sample))
     orm = orms[code.functions[0]]()
     rewards = compute_rewards_per_func(samples, [orm], [None], torch.device("cpu"))
-    return Called(
+    return TrainerValues(
         f"compute_rewards_per_func of {version}",
         {"reward": rewards[:, 0].tolist()},
         cast=("reward",),

@@ -25,10 +25,10 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     JUDGED,
     Abilities,
-    Called,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     is_judged_key,
     require_installed,
     run_async,
@@ -246,7 +246,7 @@ def _log_name(name: str) -> str:
 functions = Rewards
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call OpenRLHF's `SingleTurnAgentExecutor` on the file."""
     version = require_installed("openrlhf", "torch", "openrlhf", "aiohttp")
     from openrlhf.utils.agent import SingleTurnAgentExecutor
@@ -270,7 +270,9 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     for answer in run_async(run()):
         tensors = {**(answer.get("extra_logs") or {}), "score": answer["rewards"]}
         rewards.append({name: tensors[name].item() for name in tensors})
-    return Called.of_dicts(f"SingleTurnAgentExecutor of {version}", rewards, cast=True)
+    return TrainerValues.of_dicts(
+        f"SingleTurnAgentExecutor of {version}", rewards, cast=True
+    )
 
 
 OPENRLHF = Target(

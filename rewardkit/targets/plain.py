@@ -229,11 +229,12 @@ def _reading_of_row(
             row, mapping[name] = name, "all columns"
     needs = [name for name in needs if name != row]
     has_completion = "completion" in needs
-    for name in needs if rows and not has_completion else ():
-        is_text = OF_COMPLETION.search(name) or (name == ACTION and not method)
-        if name not in columns and is_text:
-            text, mapping[name] = name, "completion"
-            break
+    if rows and not has_completion:
+        for name in needs:
+            is_text = OF_COMPLETION.search(name) or (name == ACTION and not method)
+            if name not in columns and is_text:
+                text, mapping[name] = name, "completion"
+                break
     needs = [name for name in needs if name != text]
     if (row or text) and not has_completion:
         needs.insert(0, "completion")

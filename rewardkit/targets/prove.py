@@ -20,7 +20,7 @@ from rewardkit.scoring.calls import scoring
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.adapter import Adapter
-from rewardkit.targets.target import Called, Export, Target, TrainerCode
+from rewardkit.targets.target import Export, Target, TrainerCode, TrainerValues
 from rewardkit.targets.writing import render
 
 PROOF_RTOL = 1e-9
@@ -133,7 +133,7 @@ def run_proof(
     if not adapters:
         return proof
     try:
-        called = _call_as_found(target, adapters, code, rows)
+        called = _call_originals(target, adapters, code, rows)
     except RewardError as error:
         return replace(proof, not_original=str(error))
     except CAUGHT as error:
@@ -144,7 +144,9 @@ def run_proof(
     return replace(proof, original=_compare(export, target, called, scores))
 
 
-def _compare(export: Export, target: Target, called: Called, scores: Scores) -> Proof:
+def _compare(
+    export: Export, target: Target, called: TrainerValues, scores: Scores
+) -> Proof:
     """Compare each value that the trainer shows with ours; one without ours differs.
 
     Our score of a gated component is 0; missing ones follow the rule of the target.
@@ -171,7 +173,8 @@ def _compare(export: Export, target: Target, called: Called, scores: Scores) -> 
             ours, rtol = ours.astype(np.float32).astype(float), FLOAT32_RTOL
         is_same = np.isclose(theirs, ours, rtol=rtol, atol=PROOF_ATOL, equal_nan=True)
         differ += int((~is_same).sum())
-        largest = max(largest, float(np.nanmax(np.abs(theirs - ours), initial=0.0)))
+        differences = np.abs(theirs - ours)
+        largest = max(largest, float(np.nanmax(differences, initial=0.0)))
         for row in np.flatnonzero(~is_same)[:SHOWN_DIFFERENCES].tolist():
             rollout_id = scores.rollouts[row].get("rollout_id")
             examples.append(
@@ -222,12 +225,12 @@ def _original_functions(
     return dict(zip(names, adapters, strict=True))
 
 
-def _call_as_found(
+def _call_originals(
     target: Target,
     adapters: Mapping[str, Adapter],
     code: TrainerCode,
     rows: Sequence[Any],
-) -> Called:
+) -> TrainerValues:
     """Run the trainer's own code on the original functions of the adapters.
 
     RewardError: a function has no name at the top of a module.

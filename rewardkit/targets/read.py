@@ -15,7 +15,12 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.users_code import label_of
 from rewardkit.rollouts.columns import JUDGED_PREFIX, LOGGED, free_name
 from rewardkit.targets.adapter import Key, LacksColumn
-from rewardkit.targets.choice import DIFFERS, Chooser, choose_reading, chooser
+from rewardkit.targets.choice import (
+    DIFFERS,
+    ChoiceOptions,
+    choice_options,
+    choose_reading,
+)
 from rewardkit.targets.columns import (
     OBJECT_COLUMNS,
     OF_DATA,
@@ -67,50 +72,40 @@ def read_reward(
     if isinstance(value, list | tuple):
         value = RewardList.of(value)
     is_list = isinstance(value, RewardList)
-    trials: list[tuple[str, ReadingTrial]] = []
-    notes: list[str] = []
-    with chooser(as_, rows, timeout) as how:
-        any_target = how
+    with choice_options(as_, rows, timeout) as options:
+        any_target = options
         if is_list:
-            members = _weighed(value, rows)
+            members = _add_weights(value, rows)
         else:
-            targets, members = _parts(value, name, how.targets)
-            how = replace(how, targets=targets)
+            targets, members = _find_members(value, name, options.targets)
+            options = replace(options, targets=targets)
         if not members:
             raise RewardError(
                 f"{name} is an empty list; a list of reward functions has at least one"
             )
-        are_several = len(members) > 1
-        for label, function, weight in members:
-            trial = _choose(function, label, how, any_target)
-            gave_nothing = all(answer == {} for answer in trial.answers)
-            if gave_nothing and are_several and not is_list:
-                notes.append(f"{label} is left out: it gave nothing for the sample.")
-                continue
-            _check(trial, label, how)
-            if weight is not None:
-                trial = replace(trial, reading=replace(trial.reading, weight=weight))
-            trials.append((label, trial))
+        trials, notes = _try_members(members, options, any_target, is_list=is_list)
     if not trials:
         raise RewardError(
-            f"{name} gave nothing for the sample: {how.targets[0].title} expects "
-            f"{how.targets[0].form}"
+            f"{name} gave nothing for the sample: {options.targets[0].title} expects "
+            f"{options.targets[0].form}"
         )
-    if are_several and is_list:
+    are_several = len(members) > 1
+    is_sum = are_several and is_list
+    if is_sum:
         notes.append(
             "A completion that some functions return None for is scored by the others."
         )
     origins = []
     for label, trial in trials:
-        origin = _origin(trial, label, has_rows=bool(rows), is_guess=not as_)
+        origin = _describe_origin(trial, label, has_rows=bool(rows), is_guess=not as_)
         origins.append(origin)
     if are_several:
-        origins.insert(0, " ".join([f"{_titles(trials)}.", *notes]))
+        origins.insert(0, " ".join([f"{_describe_targets(trials)}.", *notes]))
     fields: dict[str, Any] = {}
     components: list[Component] = []
     for label, trial in trials:
         used = {*fields, *(component.name for component in components)}
-        prefix = f"{label}_" if are_several and is_list else ""
+        prefix = f"{label}_" if is_sum else ""
         own_fields, own_components = _components_of(trial, label, used, prefix)
         fields |= own_fields
         components += own_components
@@ -118,16 +113,42 @@ def read_reward(
         identifier(name),
         fields,
         components,
-        on_missing="skip" if are_several and is_list else "nan",
+        on_missing="skip" if is_sum else "nan",
         origin="\n".join(origins),
     )
+
+
+def _try_members(
+    members: Members,
+    options: ChoiceOptions,
+    any_target: ChoiceOptions,
+    *,
+    is_list: bool,
+) -> tuple[list[tuple[str, ReadingTrial]], list[str]]:
+    """Choose and check a reading of each function; return the trials, and notes.
+
+    One of several methods is left out if it gives nothing for the sample.
+    """
+    trials = []
+    notes = []
+    for label, function, weight in members:
+        trial = _choose(function, label, options, any_target)
+        gave_nothing = all(answer == {} for answer in trial.answers)
+        if gave_nothing and len(members) > 1 and not is_list:
+            notes.append(f"{label} is left out: it gave nothing for the sample.")
+            continue
+        _check_answers(trial, label, options)
+        if weight is not None:
+            trial = replace(trial, reading=replace(trial.reading, weight=weight))
+        trials.append((label, trial))
+    return trials, notes
 
 
 Members = Sequence[tuple[str, Any, float | None]]
 """Reward functions to add up: label, function, and weight or None."""
 
 
-def _weighed(functions: RewardList, rows: Sequence[Row]) -> Members:
+def _add_weights(functions: RewardList, rows: Sequence[Row]) -> Members:
     """Return functions with the weights of their file, or else those of the log.
 
     Without either, a weight is None, and the reading of the function decides.
@@ -152,7 +173,7 @@ def parts_of_log(rows: Sequence[Row]) -> dict[str, Numbers]:
     return {name.removeprefix(LOGGED): columns[name] for name in columns}
 
 
-def _parts(
+def _find_members(
     value: Any, name: str, targets: Sequence[Target]
 ) -> tuple[Sequence[Target], Members]:
     """Return the functions of a value that holds several, and the target of them.
@@ -169,7 +190,7 @@ def _parts(
     return targets, [(name, value, None)]
 
 
-def _titles(trials: Sequence[tuple[str, ReadingTrial]]) -> str:
+def _describe_targets(trials: Sequence[tuple[str, ReadingTrial]]) -> str:
     """Say which functions were read as those of which target."""
     names: dict[str, list[str]] = {}
     for name, trial in trials:
@@ -201,28 +222,28 @@ VALUES_TRIED = (1.0, [1.0], "1", {"score": 1.0})
 """Values to try for a key that no row has. Our choice."""
 
 
-def _find_lacking_key(trial: ReadingTrial, how: Chooser) -> str:
+def _find_deciding_key(trial: ReadingTrial, options: ChoiceOptions) -> str:
     """Return a key of an object that no row has and that decides the rewards, or "".
 
     The search runs only if all rows get the same reward while the scores of the log
     differ. A key decides if a value for it changes the rewards. A function that asks a
     model is not called for this.
     """
-    agreement = trial.agreement(how.rows)
+    agreement = trial.agreement(options.rows)
     is_other = agreement is not None and agreement <= DIFFERS
     if not is_other or not trial.works or trial.tells_apart:
         return ""
     if _asks_model(trial.reading.adapter.called):
         return ""
-    allowance = Allowance(how.limit.seconds)  # for all keys and values
+    allowance = Allowance(options.limit.seconds)  # for all keys and values
     for name in OBJECT_COLUMNS:
-        objects = [row.get(name) or {} for row in how.rows]
+        objects = [row.get(name) or {} for row in options.rows]
         are_objects = all(isinstance(item, Mapping) for item in objects)
         if name not in trial.reading.mapping or not are_objects:
             continue
         for key, _ in keys_read(trial.reading.adapter.called, name):
             is_lacking = not any(key in item for item in objects)
-            if is_lacking and _decides(trial, how, name, key, allowance):
+            if is_lacking and _changes_rewards(trial, options, name, key, allowance):
                 return f"{name}[{key!r}]"
     return ""
 
@@ -236,23 +257,27 @@ def _asks_model(function: Any) -> bool:
     return any(getattr(value, "asks_model", False) for value in values)
 
 
-def _decides(
-    trial: ReadingTrial, how: Chooser, name: str, key: str, allowance: Allowance
+def _changes_rewards(
+    trial: ReadingTrial,
+    options: ChoiceOptions,
+    name: str,
+    key: str,
+    allowance: Allowance,
 ) -> bool:
     """Return whether a value under a key of an object changes the rewards."""
     for value in VALUES_TRIED:
         rows = []
-        for row in how.rows:
+        for row in options.rows:
             rows.append({**row, name: {**(row.get(name) or {}), key: value}})
-        other = try_reading(trial.target, trial.reading, rows, how.limit, allowance)
+        other = try_reading(trial.target, trial.reading, rows, options.limit, allowance)
         if trial.differs(other):
             return True
     return False
 
 
-def _check(trial: ReadingTrial, name: str, how: Chooser) -> None:
+def _check_answers(trial: ReadingTrial, name: str, options: ChoiceOptions) -> None:
     """Raise a RewardError if the calls lack a column or return no reward."""
-    rows = how.rows
+    rows = options.rows
     columns: set[str] = set().union(*rows)
     main, target, failures = trial.main, trial.target, trial.failures
     if rows:
@@ -269,7 +294,7 @@ def _check(trial: ReadingTrial, name: str, how: Chooser) -> None:
         for column in trial.reading.adapter.needs:
             if column not in columns:
                 raise RewardError(_describe_lacking(trial, name, column, columns))
-        lacking = _find_lacking_key(trial, how)
+        lacking = _find_deciding_key(trial, options)
         if lacking:
             raise RewardError(
                 f"{name} reads {lacking}, which no row has, and gives every row that "
@@ -355,12 +380,14 @@ def _components_of(
     return {field: adapter}, components
 
 
-def _choose(value: Any, name: str, how: Chooser, any_target: Chooser) -> ReadingTrial:
+def _choose(
+    value: Any, name: str, options: ChoiceOptions, any_target: ChoiceOptions
+) -> ReadingTrial:
     """Choose a reading; if a part always fails, try its owner.
 
     Classes of other trainers may have methods of the same names.
     """
-    trial = choose_reading(value, name, how)
+    trial = choose_reading(value, name, options)
     if trial.fails and isinstance(value, RewardPart):
         try:
             of_owner = choose_reading(value.owner, name, any_target)
@@ -370,7 +397,9 @@ def _choose(value: Any, name: str, how: Chooser, any_target: Chooser) -> Reading
     return trial
 
 
-def _origin(trial: ReadingTrial, name: str, *, has_rows: bool, is_guess: bool) -> str:
+def _describe_origin(
+    trial: ReadingTrial, name: str, *, has_rows: bool, is_guess: bool
+) -> str:
     """Say how a function was read: as which target, why, and with which columns."""
     reading = trial.reading
     sentences = [f"{name} read as {trial.target.title}: {reading.reason}"]
@@ -395,8 +424,10 @@ def _origin(trial: ReadingTrial, name: str, *, has_rows: bool, is_guess: bool) -
         sentences.append(f"pays the first of {len(trial.keys)} numbers")
     if trial.says_judged:
         sentences.append(f"no {trial.main} where {JUDGED} is 0")
-    is_plain = trial.target.name == "plain" and trial.main in trial.keys
-    for key in () if is_plain else trial.keys:
+    keys = trial.keys
+    if trial.target.name == "plain" and trial.main in keys:
+        keys = []
+    for key in keys:
         lacking = [answer for answer in trial.dicts if key not in answer]
         if lacking:
             sentences.append(

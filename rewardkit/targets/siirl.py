@@ -15,8 +15,8 @@ from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.targets import verl
 from rewardkit.targets.columns import Row
 from rewardkit.targets.target import (
-    Called,
     TrainerCode,
+    TrainerValues,
     is_judged_key,
     require_installed,
 )
@@ -24,7 +24,7 @@ from rewardkit.targets.target import (
 functions = verl.functions
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call siiRL's loader and naive reward manager on the file."""
     version = require_installed("siirl", "torch", "tensordict", "loguru")
     from siirl.engine.reward_manager.naive import NaiveRewardManager
@@ -42,7 +42,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
         if name != "score" and not is_judged_key(name):
             values[name] = scores
     caller = f"load_custom_reward_function and NaiveRewardManager of {version}"
-    return Called(caller, values, cast=("reward",))
+    return TrainerValues(caller, values, cast=("reward",))
 
 
 def batch(rows: Sequence[Row]) -> Any:

@@ -21,10 +21,10 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     JUDGED,
     Abilities,
-    Called,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     import_file,
     is_judged_key,
     require_installed,
@@ -132,7 +132,7 @@ def judged_scores(metadata: Mapping[str, Any]) -> dict[str, float]:
     return metrics
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call `make` on the file's class, and `step` of each environment."""
     version = require_installed("skyrl-gym", "skyrl_gym")
     import skyrl_gym
@@ -151,7 +151,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
             rewards.append({**outcome["metadata"], "score": outcome["reward"]})
     finally:
         deregister(name)
-    return Called.of_dicts(f"make and step of {version}", rewards)
+    return TrainerValues.of_dicts(f"make and step of {version}", rewards)
 
 
 SKYRL_GYM = Target(

@@ -153,7 +153,7 @@ class TrainerCode:
 
 
 @dataclass(frozen=True)
-class Called:
+class TrainerValues:
     """The values that the trainer's own code computed with a file.
 
     Attributes:
@@ -207,7 +207,7 @@ class Target:
     readings: Callable[[Any, Sequence[Row]], Iterable[TrainerReading]]
     abilities: Abilities = field(default_factory=Abilities)
     functions: Callable[..., Any] | None = None
-    call: Callable[[Path, TrainerCode, Sequence[Row]], Called] | None = None
+    call: Callable[[Path, TrainerCode, Sequence[Row]], TrainerValues] | None = None
     parts: Callable[[Any], Sequence[RewardPart]] | None = None
     none: str = ""
 

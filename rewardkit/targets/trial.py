@@ -53,7 +53,8 @@ class ReadingTrial:
     @property
     def tells_apart(self) -> bool:
         """Return whether two rows got different rewards."""
-        return len(set(map(repr, filter(_is_reward, self.answers)))) > 1
+        rewards = filter(_is_reward, self.answers)
+        return len({*map(repr, rewards)}) > 1
 
     def agreement(self, rows: Sequence[Row]) -> float | None:
         """Return the share of rows whose logged score the reading reproduces.

@@ -23,11 +23,7 @@ from rewardkit.rewards.reward import ROLLOUT, Reward
 from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.awaiting import event_loop
 from rewardkit.scoring.callers import RowColumns
-from rewardkit.targets.adapter import (
-    Adapter,
-    Arguments,
-    plain_values,
-)
+from rewardkit.targets.adapter import Adapter, Arguments, plain_values
 from rewardkit.targets.areal import is_areal
 from rewardkit.targets.atropos import is_atropos
 from rewardkit.targets.columns import (
@@ -41,16 +37,16 @@ from rewardkit.targets.columns import (
     reads_keywords,
     required_columns,
     required_parameters,
-    takes,
     takes_anything,
+    takes_argument,
 )
-from rewardkit.targets.exported import Rated, RewardHolder, component_metrics
+from rewardkit.targets.exported import RatedBatch, RewardHolder, component_metrics
 from rewardkit.targets.target import (
     Abilities,
-    Called,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     import_file,
     require_installed,
 )
@@ -79,7 +75,7 @@ class Function(Adapter):
         """Return the prompts, completions and columns that the function asks for."""
         arguments = {}
         for name in ("prompts", "completions"):
-            if takes(self.function, name):
+            if takes_argument(self.function, name):
                 arguments[name] = texts_or_turns(
                     rows, name.removesuffix("s"), conversational=self.conversational
                 )
@@ -100,7 +96,7 @@ class Function(Adapter):
     @property
     def shared_columns(self) -> tuple[str, ...]:
         """Return the step, as a call with the trainer's state is for one step."""
-        return ("step",) if takes(self.function, "trainer_state") else ()
+        return ("step",) if takes_argument(self.function, "trainer_state") else ()
 
     def gives(self, column: str) -> bool:
         """Return whether the trainer hands a column over; the step in its state."""
@@ -120,9 +116,7 @@ class Function(Adapter):
 
     def result(self, answer: Any) -> Any:
         """Return a list with ``None`` for NaN, which mean the same to the trainer."""
-        if type(answer) is not list and isinstance(
-            answer, Iterator
-        ):  # a generator, which the trainer takes as well
+        if isinstance(answer, Iterator):  # such as a generator
             answer = list(answer)
         scores = plain_values(answer)
         if not isinstance(scores, list):
@@ -208,7 +202,7 @@ class Combined(RewardHolder):
 
     def rate_batch(
         self, prompts: Any, completions: Any, columns: Mapping[str, Any]
-    ) -> Rated:
+    ) -> RatedBatch:
         """Score a batch, and log notes and metrics once a batch."""
         rated = self.rate(_columns(prompts, completions, columns), len(completions))
         log_extra, log_metric = columns.get("log_extra"), columns.get("log_metric")
@@ -274,7 +268,7 @@ def functions(
     return [Separate(reward, **options, component=name) for name in reward.names]
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call `GRPOTrainer._calculate_rewards` on the file, without a model."""
     version = require_installed("trl", "torch")
     import torch
@@ -315,7 +309,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     score_names = ["reward"] if code.combined else names
     values = dict(zip(score_names, scores.T.tolist(), strict=True))
     caller = f"GRPOTrainer._calculate_rewards of {version}"
-    return Called(caller, values, tuple(score_names))
+    return TrainerValues(caller, values, tuple(score_names))
 
 
 TRL = Target(

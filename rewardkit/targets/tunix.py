@@ -34,10 +34,10 @@ from rewardkit.targets.columns import (
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
-    Called,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     import_file,
     require_installed,
 )
@@ -101,7 +101,7 @@ def functions(reward: Reward, **options: Any) -> list[Rewards]:
     return [Rewards(reward, **options)]
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call Tunix's `SequenceRewardManager` on the public functions of the file."""
     version = require_installed("google-tunix", "tunix", "absl")
     from tunix.rl.algorithm_config import AlgorithmConfig
@@ -116,7 +116,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
         **columns,
     )["rewards"]
     caller = f"SequenceRewardManager of {version}"
-    return Called(caller, {"reward": rewards.tolist()})
+    return TrainerValues(caller, {"reward": rewards.tolist()})
 
 
 def public_functions(module: ModuleType) -> list[Callable[..., Any]]:
@@ -204,5 +204,4 @@ def get_reward_function(name: str) -> Callable[..., Any]:
     if not callable(function):
         near = did_you_mean(attribute, dir(sys.modules[module]))
         raise RewardError(f"{module!r} has no function {attribute!r}{near}")
-    assert callable(function)
     return function  # type: ignore[no-any-return]

@@ -141,11 +141,8 @@ def batch_columns(
     step = getattr(arguments.get("trainer_state"), "global_step", None)
     if step is not None:
         repeated["step"] = [step] * count
-    columns = {
-        **repeated,
-        **columns,
-        "completion": [assistant_text(completion) for completion in completions],
-    }
+    columns = repeated | columns
+    columns["completion"] = [assistant_text(completion) for completion in completions]
     if _are_conversations(columns.get("messages", [])):
         _add_conversations(columns)
     if not any(columns.get("prompt_id", ())):  # a trainer's placeholder

@@ -32,11 +32,11 @@ from rewardkit.targets.columns import (
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import (
     Abilities,
-    Called,
     RewardPart,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     require_installed,
     run_async,
 )
@@ -154,7 +154,7 @@ class Rewards(RewardHolder):
 functions = Rewards
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call verifiers' `Task.score` with a configuration of the file's functions."""
     version = require_installed("verifiers", "verifiers", "pydantic", "renderers")
     import verifiers.v1 as vf
@@ -179,7 +179,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     else:
         for name in code.functions:
             values[name] = [trace.rewards[name].score for trace in traces]
-    return Called(f"Task.score of {version}", values)
+    return TrainerValues(f"Task.score of {version}", values)
 
 
 # --- verifiers' side: a row as data of a task and as a finished trace, and back

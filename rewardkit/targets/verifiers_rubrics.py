@@ -14,7 +14,13 @@ from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.component import parameters
 from rewardkit.scoring.callers import MadeColumn, RowColumns
 from rewardkit.targets.adapter import Adapter, Arguments, plain_values
-from rewardkit.targets.columns import AliasedRow, Row, fill, required_parameters, takes
+from rewardkit.targets.columns import (
+    AliasedRow,
+    Row,
+    fill,
+    required_parameters,
+    takes_argument,
+)
 from rewardkit.targets.target import RewardPart, Target, TrainerReading
 from rewardkit.targets.turns import split_column
 
@@ -84,7 +90,7 @@ class Function(Adapter):
             if self.conversational:
                 columns[name] = split_column(rows, name)
                 argument = f"{name}s" if self.together else name
-                if takes(self.function, argument):
+                if takes_argument(self.function, argument):
                     # the state contains the same objects
                     columns[name] = list(columns[name])
         answers = []
@@ -163,13 +169,10 @@ def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
         return []
     reads_text = any(name.startswith(("prompt", "completion")) for name in mapping)
     columns = {mapping[name] for name in needed}
-    needs = []
-    for name in ("prompt", "completion", "ground_truth"):
-        if name in columns:
-            needs.append(name)
+    row_columns = ("prompt", "completion", "ground_truth")
     texts = kind(
         part.function,
-        needs=tuple(needs),
+        needs=tuple(name for name in row_columns if name in columns),
         conversational=False,
         parser=getattr(part.owner, "parser", None),
     )

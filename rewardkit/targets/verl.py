@@ -23,18 +23,18 @@ from rewardkit.targets.columns import (
     column_of,
     reads_keywords,
     required_parameters,
-    takes,
     takes_anything,
+    takes_argument,
     uses,
 )
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.plain import score_and_details
 from rewardkit.targets.target import (
     Abilities,
-    Called,
     Target,
     TrainerCode,
     TrainerReading,
+    TrainerValues,
     require_installed,
     run_async,
 )
@@ -90,7 +90,7 @@ class Function(Adapter):
         """Return the trainer's arguments, and columns for other required ones."""
         arguments = {}
         for name, column in VERL_ARGUMENTS.items():
-            if takes(self.function, name):
+            if takes_argument(self.function, name):
                 is_read = uses(self.function, name) or reads_keywords(self.function)
                 arguments[name] = _trainer_column(rows, column, is_read=is_read)
         for name in required_parameters(self.function):
@@ -213,11 +213,11 @@ class ComputeScore(_Holder):
 def _columns(values: Sequence[Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Return the four arguments and the keys of `extra_info` as columns."""
     columns = dict(zip(VERL_ARGUMENTS.values(), values, strict=True))
-    info: dict[str, Any] = {}
-    if isinstance(columns["extra_info"], Mapping):
-        for name, value in columns["extra_info"].items():
-            info[str(name)] = value
-    return {**info, **others, **columns}
+    info = columns["extra_info"]
+    if not isinstance(info, Mapping):
+        info = {}
+    named = {str(name): info[name] for name in info}
+    return {**named, **others, **columns}
 
 
 class ComputeScores(_Holder):
@@ -251,7 +251,7 @@ def functions(
     return kind(reward, **options)
 
 
-def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
+def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> TrainerValues:
     """Call verl's loader and its naive reward manager on the file."""
     version = require_installed("verl", "torch", "tensordict", "omegaconf", "ray")
     from omegaconf import OmegaConf
@@ -270,7 +270,7 @@ def call(path: Path, code: TrainerCode, rows: Sequence[Row]) -> Called:
     for answer in run_async(run()):
         rewards.append({**answer["reward_extra_info"], "score": answer["reward_score"]})
     caller = f"get_custom_reward_fn and NaiveRewardManager of {version}"
-    return Called.of_dicts(caller, rewards)
+    return TrainerValues.of_dicts(caller, rewards)
 
 
 class Texts:

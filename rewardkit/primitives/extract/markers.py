@@ -14,7 +14,7 @@ from rewardkit.primitives.extract.extractor import (
     text_like,
     trim,
 )
-from rewardkit.primitives.texts import Expression, Seconds, compiled, in_time
+from rewardkit.primitives.texts import Expression, Seconds, compile_expression, in_time
 
 Marker = Annotated[
     str,
@@ -172,7 +172,8 @@ def _sentence_span(text: str, start: int, limit: int) -> Span:
     """
     display = _DISPLAY.match(text, start, limit)
     if display:
-        close = text.find("$$" if display[1] == "$$" else "\\]", display.end(), limit)
+        closing = "$$" if display[1] == "$$" else "\\]"
+        close = text.find(closing, display.end(), limit)
         if close >= 0:
             return trim(text, display.end(), close)
     end = limit
@@ -258,7 +259,7 @@ class pattern(Extractor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        pattern = compiled(self.expression)
+        pattern = compile_expression(self.expression)
         groups = [*range(pattern.groups + 1), *pattern.groupindex]
         if self.group is None:
             return
@@ -269,7 +270,7 @@ class pattern(Extractor):
             )
 
     def occurrences(self, completion: str) -> list[Span]:
-        pattern = compiled(self.expression)
+        pattern = compile_expression(self.expression)
         group = self.group
         if group is None:
             group = min(1, pattern.groups)

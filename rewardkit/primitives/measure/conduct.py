@@ -288,8 +288,10 @@ def _read_ids(value: Any) -> set[str] | None:
         entries = list(value)
     else:
         entries = as_list(value)
+    if entries is None:
+        entries = [value]
     ids: set[str] = set()
-    for entry in [value] if entries is None else entries:
+    for entry in entries:
         if isinstance(entry, float) and entry.is_integer():
             # A table stores integers as floats if one of them is missing.
             ids.add(str(int(entry)))

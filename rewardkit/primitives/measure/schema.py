@@ -15,7 +15,7 @@ from rewardkit.primitives.extract.extractor import Which
 from rewardkit.primitives.extract.structured import Path, json_value, value_at
 from rewardkit.primitives.messages import NO_JSON, bracket_depth, read_strict_json
 from rewardkit.primitives.primitive import OfText, note
-from rewardkit.primitives.texts import Seconds, compiled
+from rewardkit.primitives.texts import Seconds, compile_expression
 
 DEEPEST_INSTANCE = 100
 """Depth of nested values, at most: the library that checks them has its own stack."""
@@ -148,7 +148,7 @@ class _Pattern:
     """
 
     def __init__(self, schema: Any, expression: str, path: Any) -> None:
-        self.pattern = compiled(expression)
+        self.pattern = compile_expression(expression)
 
     def validate(self, value: Any) -> None:
         if not isinstance(value, str):

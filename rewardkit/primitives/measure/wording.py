@@ -22,7 +22,7 @@ from rewardkit.primitives.texts import (
     Expression,
     Seconds,
     bare_words,
-    compiled,
+    compile_expression,
     in_time,
     is_missing,
     normal_form,
@@ -94,7 +94,8 @@ class keywords(OfText):
         if self.full_at is not None:
             counts = {}
             for word in self.words:
-                counts[word] = len(list(places_of_word(self._normal(word), text)))
+                places = places_of_word(self._normal(word), text)
+                counts[word] = len(list(places))
             note("keywords", counts)
             return min(1.0, sum(counts.values()) / self.full_at)
         occurring = []
@@ -125,7 +126,7 @@ class regex(OfText):
     timeout: Seconds = 1.0
 
     def score(self, completion: str) -> float:
-        pattern = compiled(self.expression)
+        pattern = compile_expression(self.expression)
         find = pattern.search if self.mode == "search" else pattern.fullmatch
         return float(
             in_time(self, lambda: find(completion, timeout=self.timeout)) is not None
@@ -250,12 +251,11 @@ class similarity(Primitive):
         a, b = sorted(texts, key=lambda text: (len(text), text))
         if a == b:
             return 1.0
+        long = b[:LONGEST_COMPARED]
         if self.method == "partial":
             short = a[:LONGEST_PIECE]
-            long = b[:LONGEST_COMPARED]
             return fuzz.partial_ratio(short, long) / 100.0 * len(short) / max(1, len(a))
         short = a[:LONGEST_COMPARED]
-        long = b[:LONGEST_COMPARED]
         share = (len(short) + len(long)) / max(1, len(a) + len(b))
         if self.method == "ratio":
             return float(fuzz.ratio(short, long) / 100.0 * share)

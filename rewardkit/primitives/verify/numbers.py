@@ -94,7 +94,8 @@ def _read_text(text: str) -> Number | None:
             value /= 100
         return -value if is_negative else value
     sign = "-" if is_negative else ""
-    return _decimal(sign + parts["above"], -2 if parts["percent"] else 0)
+    shift = -2 if parts["percent"] else 0
+    return _decimal(sign + parts["above"], shift)
 
 
 def _read_fraction(parts: re.Match[str]) -> Fraction | None:
@@ -151,7 +152,7 @@ _TIMES_POWER = re.compile(
 
 def _in_ascii(text: str) -> str:
     r"""Write a number in ASCII: 2½ as 2\frac{1}{2}, ``3 \times 10^{5}`` as 3e5."""
-    text = undressed(text)
+    text = strip_delimiters(text)
     if not text.isascii():
         text = _RAISED_POWER.sub(_lower_power, text).translate(PLAIN_SIGNS)
         text = "".join(str(unicodedata.decimal(sign, sign)) for sign in text)
@@ -174,7 +175,7 @@ def _exponent_form(power: re.Match[str]) -> str:
     return f"{mantissa}e{power[2] or power[3]}"
 
 
-def undressed(text: str) -> str:
+def strip_delimiters(text: str) -> str:
     """Strip math delimiters and full stops, but not the dots of 0.333..."""
     for _ in range(2):
         text = text.strip()
@@ -259,9 +260,7 @@ def closeness(
     if number is None:
         return 0.0
     error, larger = _error(number, truth)
-    if not error:
-        larger = Fraction(1)
-    elif scale == "absolute":
+    if not error or scale == "absolute":
         larger = Fraction(1)
     elif not number or not truth or (number > 0) != (truth > 0):
         # The wrong sign, or a missed truth of 0, is a full error whatever `zero_at` is.

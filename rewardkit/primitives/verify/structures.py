@@ -20,7 +20,7 @@ from rewardkit.primitives.messages import (
 )
 from rewardkit.primitives.primitive import note, one_of, true_or_false
 from rewardkit.primitives.texts import is_missing, normal_text
-from rewardkit.primitives.verify.numbers import read_number, undressed
+from rewardkit.primitives.verify.numbers import read_number, strip_delimiters
 
 DEEPEST_JSON = 100
 """Depth of nested values, at most; deeper JSON is not read."""
@@ -273,7 +273,7 @@ _LATEX = {
 
 def _without_latex(text: str) -> str:
     """Write mathematics as plain text."""
-    text = undressed(text)
+    text = strip_delimiters(text)
     for pattern, plain in _LATEX.items():
         text = pattern.sub(plain, text)
     return text
@@ -293,14 +293,14 @@ _ENUMERATION_TOKEN = re.compile(
 
 def _read_enumeration(text: str, depth: int) -> list[Key]:
     """Return the keys of the elements of an enumeration, with or without brackets."""
-    places, in_brackets = separators(text, _ENUMERATION_TOKEN)
+    places, in_brackets = find_separators(text, _ENUMERATION_TOKEN)
     if not text or depth > DEEPEST_LIST:
         raise ValueError("no enumeration")
     if in_brackets:
         text = text[1:-1].strip()
-        places = separators(text, _ENUMERATION_TOKEN)[0]
+        places = find_separators(text, _ENUMERATION_TOKEN)[0]
         places = [place for place in places if place[0] != "and"]
-    elements = between(text, _choose_separators(places)) if text else []
+    elements = split_at(text, _choose_separators(places)) if text else []
     if len(elements) > 1 and not elements[-1]:
         elements.pop()
     return [_text_key(element, depth) for element in elements]
@@ -333,7 +333,7 @@ def _text_key(element: str, depth: int) -> Key:
     element = _without_latex(element)
     in_brackets = False
     if _BRACKET.search(element):
-        in_brackets = separators(element, _ENUMERATION_TOKEN)[1]
+        in_brackets = find_separators(element, _ENUMERATION_TOKEN)[1]
     if not in_brackets:
         return _element_key(element, depth)
     keys = _read_enumeration(element, depth + 1)
@@ -342,7 +342,7 @@ def _text_key(element: str, depth: int) -> Key:
     return "list", tuple(keys)
 
 
-def separators(
+def find_separators(
     text: str, token: re.Pattern[str], *, half_open: bool = False
 ) -> tuple[list[re.Match[str]], bool]:
     """Find separators outside of brackets, and whether brackets enclose the text.
@@ -370,7 +370,7 @@ def separators(
     return places, around
 
 
-def between(text: str, places: Sequence[re.Match[str]]) -> list[str]:
+def split_at(text: str, places: Sequence[re.Match[str]]) -> list[str]:
     """Return the stripped texts before, between and after the separators `places`."""
     texts = []
     start = 0

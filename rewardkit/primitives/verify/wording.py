@@ -98,12 +98,13 @@ def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool 
     true_or_false(case=case)
     if is_missing(ground_truth):
         return None
-    truth = plain_quotes(normal_text(str(ground_truth), case=case, punctuation=True))
+    normalise = partial(normal_text, case=case, punctuation=True)
+    truth = plain_quotes(normalise(str(ground_truth)))
     if not truth:
         return None
     if prediction is None:
         return False
-    text = plain_quotes(normal_text(str(prediction), case=case, punctuation=True))
+    text = plain_quotes(normalise(str(prediction)))
     return next(places_of_word(truth, text), None) is not None
 
 

@@ -136,7 +136,9 @@ def math_equal(
             note("math_equal", reason)
         if verdict or reason:
             break
-    return True in verdicts or (verdicts[0] if verdicts else None)
+    if not verdicts:
+        return None
+    return True in verdicts or verdicts[0]
 
 
 _PROSE = re.compile(
@@ -216,7 +218,7 @@ def _judge(
 ) -> tuple[Verdict, str | None]:
     """Return the verdict on two texts, and the reason if they could not be decided."""
     if len(expected) > LONGEST_EXPRESSION:
-        return True if answer == expected else None, None
+        return answer == expected or None, None
     if len(answer) > LONGEST_EXPRESSION:
         answer = ""
     prediction = normal_latex(answer)
@@ -236,8 +238,10 @@ def _judge(
         verdict = _ask_worker(prediction, truth, absolute, relative)
     if not isinstance(verdict, Lost):
         return verdict, None
-    is_readable = is_known(truth) or _ask_worker("", truth, 0.0, 0.0) is False
-    return (False if is_readable else None), f"not decided: {verdict.error}"
+    reason = f"not decided: {verdict.error}"
+    if is_known(truth) or _ask_worker("", truth, 0.0, 0.0) is False:
+        return False, reason
+    return None, reason
 
 
 def _has_unit(text: str, other: str) -> bool:

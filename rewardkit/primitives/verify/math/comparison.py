@@ -31,7 +31,7 @@ from rewardkit.primitives.verify.math.units import (
     split_units,
 )
 from rewardkit.primitives.verify.numbers import Number, alike, read_number
-from rewardkit.primitives.verify.structures import between, separators
+from rewardkit.primitives.verify.structures import find_separators, split_at
 
 Verdict = bool | None
 Tolerance = tuple[float, float]
@@ -353,17 +353,17 @@ def _split_list(text: str) -> tuple[str, list[str]]:
         return "", [text]
     brackets = ""
     try:
-        places, around = separators(text, _LISTED, half_open=True)
+        places, around = find_separators(text, _LISTED, half_open=True)
         enclosed = _ENCLOSED.fullmatch(text) if around else None
         if enclosed:
             text = enclosed[2].strip()
             brackets = (enclosed[1] + enclosed[3]).replace("\\", "")
-            places, _ = separators(text, _LISTED, half_open=True)
+            places, _ = find_separators(text, _LISTED, half_open=True)
     except ValueError:
         return "", [text]
     semicolons = [place for place in places if place["separator"] == ";"]
     places = semicolons or places  # semicolons separate elements that have commas
-    elements = between(text, places) if text else []
+    elements = split_at(text, places) if text else []
     if len(elements) == 1 and brackets == "()":
         brackets = ""
     if len(elements) > 1:
@@ -393,10 +393,10 @@ def _split_name(text: str, same: Same) -> tuple[str, str]:
     A computation is split off only if `same` finds it equal to the value.
     """
     try:
-        places = separators(text, _EQUATION_TOKEN, half_open=True)[0]
+        places = find_separators(text, _EQUATION_TOKEN, half_open=True)[0]
     except ValueError:
         return "", text
-    first, *others = between(text, places)
+    first, *others = split_at(text, places)
     is_list_of_names = len(others) > 1 and len(_split_list(text)[1]) > 1
     if not others or is_list_of_names:  # m = 3, p = 7
         return "", text

@@ -156,7 +156,8 @@ def normal_latex(text: str) -> str:
     if not text.isascii():
         text = re.sub(CHINESE_FRACTION, _read_chinese_fraction, text)
         text = re.sub(r"[^\x00-\x7f]+", _in_ascii, text.translate(PLAIN_SIGNS))
-    text = _unwrap(_ELLIPSES.sub(r"\\ldots ", " ".join(text.split())))
+    text = " ".join(text.split())
+    text = _unwrap(_ELLIPSES.sub(r"\\ldots ", text))
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
     before = ""
@@ -319,14 +320,9 @@ _SPELLING_RULES: tuple[tuple[str, Replacement], ...] = (
     (r"\\[dtc]frac(?![A-Za-z])", r"\\frac"),
     (r"\\(le|ge|ne)q(?![A-Za-z])", r"\\\1"),
     (r"\{\s*\\rm\s+([^{}]*)\}", r"\\mathrm{\1}"),
-    (
-        rf"{_TEXT_STYLE}\s*\{{\s*(e|i|\\pi)\s*\}}",
-        r" \1 ",
-    ),  # \mathrm{e} is a name to math-verify
-    (
-        r"[({]\s+|\s+(?=[)}])",
-        lambda match: match[0].strip(),
-    ),  # it cannot read \frac{1}{ e }
+    # math-verify takes \mathrm{e} for a name, and cannot read \frac{1}{ e }
+    (rf"{_TEXT_STYLE}\s*\{{\s*(e|i|\\pi)\s*\}}", r" \1 "),
+    (r"[({]\s+|\s+(?=[)}])", lambda match: match[0].strip()),
     (r"(?<=\d)(?:\{,\}|\\[, ])(?=\d{3}(?!\d))", ""),  # 1\,000 and 1{,}000
     (r"(?<=\d)\{,\}(?=\d)", "."),  # a comma that is set as part of a number
     # {x | x > 2} is x > 2

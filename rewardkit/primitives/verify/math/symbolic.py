@@ -243,7 +243,8 @@ def _same_number(
     if x.has(*_ENDLESS) or y.has(*_ENDLESS):
         return True if x == y and not x.has(sympy.nan, sympy.zoo) else None
     if tolerance != EXACT and x.is_real and y.is_real:
-        return alike(Decimal(str(x.evalf(60))), Decimal(str(y.evalf(60))), *tolerance)
+        first, second = (Decimal(str(value.evalf(60))) for value in (x, y))
+        return alike(first, second, *tolerance)
     difference = x - y
     if difference == 0:
         return True

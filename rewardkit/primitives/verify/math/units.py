@@ -226,8 +226,10 @@ def split_letters(text: str, other: str = "") -> tuple[str, str]:
     if match:
         letters = match[2]
         unit, end = read_unit(letters)
-        is_known = unit[:1].isdigit() and len(letters) > 1
-        if end == len(letters) and (conversion(unit, other) if other else is_known):
+        is_unit = unit[:1].isdigit() and len(letters) > 1
+        if other:
+            is_unit = conversion(unit, other) is not None
+        if is_unit and end == len(letters):
             return match[1], unit
     return text, ""
 
