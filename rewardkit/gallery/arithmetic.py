@@ -70,22 +70,22 @@ reward = rk.Reward(
 
 
 def float_equal(prediction: str | None, ground_truth: str) -> bool:
-    """Compare as floats. Fault 1: raises an error for a text without a number."""
+    """Fault 1: raises where there is no number."""
     return float(prediction) == float(ground_truth)  # type: ignore[arg-type]
 
 
 def has_answer(prediction: str | None) -> bool:
-    """Return whether there is an answer. Fault 2: nearly every completion has one."""
+    """Fault 2: true of nearly every completion."""
     return prediction is not None
 
 
 def closes_answer(completion: str) -> bool:
-    """Return whether the tag is closed. Fault 3: true if there is an answer."""
+    """Fault 3: true of the same completions as `has_answer`."""
     return "</answer>" in completion
 
 
 def words(completion: str) -> float:
-    """Count the words. Fault 5: a count has another scale than the other scores."""
+    """Fault 5: a count, on another scale than the scores beside it."""
     return float(len(completion.split()))
 
 

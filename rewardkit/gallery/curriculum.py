@@ -28,7 +28,7 @@ def early_form(form: float, step: object) -> float | None:
 
 
 def late_and_right(correct: float, step: object) -> bool | None:
-    """Return whether a right answer comes at step 400 or later; None without a step."""
+    """Whether a right answer comes at step 400 or later; ``None`` without a step."""
     at = rk.verify.read_number(step)
     return None if at is None else correct == 1.0 and at >= FADED_AT
 

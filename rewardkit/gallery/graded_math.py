@@ -22,12 +22,12 @@ import rewardkit as rk
 
 
 def missed(correct: float, ground_truth: object) -> bool:
-    """Return whether the answer is wrong and the truth is a number."""
+    """Return whether the answer is wrong and the truth a number to measure against."""
     return correct == 0.0 and rk.verify.read_number(ground_truth) is not None
 
 
 def filled(box: str | None) -> bool:
-    """Return whether the completion has a box that is not empty."""
+    """Whether there is a box with something in it."""
     return bool(box)
 
 

@@ -32,7 +32,7 @@ SCHEMA = {
 
 
 def all_right(values: float) -> bool:
-    """Return whether every value is right and none is added."""
+    """Whether every value is right and none is added."""
     return values == 1.0
 
 

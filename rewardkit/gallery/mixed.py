@@ -17,14 +17,14 @@ import rewardkit as rk
 
 
 def only_json(completion: str, record: str | None) -> bool:
-    """Return whether the completion is the JSON object and nothing else."""
+    """Whether the completion is the JSON object and nothing else."""
     return (
         record is not None and record.startswith("{") and completion.strip() == record
     )
 
 
 def all_right(keys: float) -> bool:
-    """Return whether every key is right and none is added."""
+    """Whether every key is right and none is added."""
     return keys == 1.0
 
 
@@ -32,7 +32,7 @@ ANSWER_SENTENCE = rk.extract.pattern(r"The answer is \(([A-D])\)\.\s*$")
 
 
 def ends_as_asked(completion: str) -> bool:
-    """Return whether a completion ends with the sentence that the prompt asks for."""
+    """Whether it ends with the sentence that the prompt asks for."""
     return ANSWER_SENTENCE(completion) is not None
 
 

@@ -25,7 +25,7 @@ OPTIONS = "ABCDEFGHIJ"
 
 
 def one_letter(letters: list[str] | None) -> bool | None:
-    """Return whether all letters named as an answer are the same one."""
+    """Whether all the letters that it could be read as are the same one."""
     return None if letters is None else len(set(letters)) == 1
 
 

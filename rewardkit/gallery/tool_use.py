@@ -69,7 +69,7 @@ reward = rk.Reward(
 
 
 def calls(messages: Any) -> int:
-    """Count the calls of tools."""
+    """How many calls of tools there are."""
     return sum(len(turn.get("tool_calls") or ()) for turn in messages)
 
 
