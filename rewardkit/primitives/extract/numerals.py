@@ -183,7 +183,7 @@ class gsm8k(Extractor):
 
     Numbers are those of `number`. Currency signs and Markdown before the number are
     left out, and a mark without a number gives an empty text. ``mode="flexible"`` takes
-    the last number of the text if there is no mark, or none with a number.
+    the last number of the text if there is no mark, or no number behind the last mark.
 
     Other graders differ. In strict mode lm-evaluation-harness takes the first
     ``#### ``, verl the last (of the last 300 characters). Both require one space, no
