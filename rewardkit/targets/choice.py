@@ -153,7 +153,8 @@ def _as_logged(
             mapping[name] = forms.get(column, column)
         changed = replace(reading, adapter=adapter, mapping=mapping)
         other = try_reading(trial.target, changed, rows, limit, allowance)
-        if _is_logged(other, trial, rows) or 2 * len(other.failures) < failures:
+        fails_less = other.works and 2 * len(other.failures) < failures
+        if fails_less or _is_logged(other, trial, rows):
             return other
     return trial
 

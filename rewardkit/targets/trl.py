@@ -30,10 +30,12 @@ from rewardkit.targets.columns import (
     Row,
     T,
     asks_for,
+    column_of,
     columns_asked,
     fill,
     filled_columns,
     is_called_with_anything,
+    keywords_name,
     reads_keywords,
     required_columns,
     required_parameters,
@@ -134,9 +136,19 @@ def texts_or_turns(
 
 
 def _are_chats(rows: Sequence[Row]) -> bool:
+    """Return whether the trainer hands over messages, as for a prompt of messages.
+
+    A column of messages beside two texts says the same again, unless the assistant
+    speaks several times.
+    """
     for row in rows:
-        if isinstance(row.get("prompt"), list) or isinstance(row.get("messages"), list):
+        prompt, turns = row.get("prompt"), row.get("messages")
+        if isinstance(prompt, list):
             return True
+        if isinstance(turns, list):
+            roles = [turn.get("role") for turn in turns if isinstance(turn, Mapping)]
+            if not isinstance(prompt, str) or roles.count("assistant") > 1:
+                return True
     return False
 
 
@@ -145,7 +157,7 @@ def read_with_texts(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     sure = not SURE_PARAMETERS.isdisjoint(parameters(value))
     if isinstance(value, type) or is_atropos(value) or is_areal(value):
         return []
-    if not (sure or takes_anything(value)):
+    if not (sure or takes_anything(value) or _takes_columns(value, rows)):
         return []
     prompts = {"prompts": "prompt"} if "prompts" in required_parameters(value) else {}
     columns = columns_asked(value, TRL_ARGUMENTS, rows)
@@ -155,9 +167,22 @@ def read_with_texts(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     return [TrainerReading(_reason(value, "texts"), adapter, mapping, sure=sure)]
 
 
+def _takes_columns(value: Any, rows: Sequence[Row]) -> bool:
+    """Return whether it takes columns of these rows, and all else as keywords.
+
+    The trainer hands over no `prompt` and no `completion`.
+    """
+    columns = set(rows[0]) - {"prompt", "completion"} if rows else set()
+    names = required_parameters(value)
+    is_filled = all(column_of(name, rows) in columns for name in names)
+    return is_filled and bool(names) and keywords_name(value) is not None
+
+
 def _reason(value: Any, form: str) -> str:
     names = [name for name in parameters(value) if name in SURE_PARAMETERS]
     name = names[0] if names else "**kwargs"
+    if not names and required_parameters(value):
+        return f"it takes columns and {name}, those of one prompt at a time"
     return f"it takes {name}, as {form}, those of one prompt at a time"
 
 

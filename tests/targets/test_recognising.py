@@ -684,6 +684,35 @@ def test_what_means_something_on_texts_and_on_messages_has_to_be_chosen(load, re
         load(FOUND, "means_both", as_="trl:text")
 
 
+@pytest.mark.parametrize("as_", [None, "trl"])
+def test_a_batch_function_may_take_columns_alone_and_the_rest_as_keywords(
+    as_, load, rows, rewards
+):
+    source = """
+        def f(quality, answer, **kwargs):
+            return [0.5 if mark == "good" else 0.0 for mark, _ in zip(quality, answer)]
+    """
+    marks = ["good", "bad"] * 2
+    graded = [{**row, "quality": mark} for row, mark in zip(rows, marks, strict=True)]
+    reward = load(source, rollouts=graded, as_=as_)
+    assert "read as TRL: it takes columns and **kwargs" in reward.origin
+    assert rewards(reward, graded) == [0.5, 0.0, 0.5, 0.0]
+    with pytest.raises(rk.RewardError, match="cannot be read as TRL"):
+        load(source.replace("quality", "no_column"), rollouts=graded, as_="trl")
+
+
+@pytest.mark.parametrize(("turns", "form"), [(1, "texts"), (2, "lists of messages")])
+def test_a_column_of_messages_that_says_the_texts_again_makes_no_conversation(
+    turns, form, load, rows
+):
+    beside = []
+    for row in rows:
+        said = {"role": "assistant", "content": row["completion"]}
+        asked = {"role": "user", "content": row["prompt"]}
+        beside.append({**row, "messages": [asked, said] * turns})
+    assert f"as {form}" in load(FOUND, "means_both", rollouts=beside).origin
+
+
 def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(
     load, rewards, rows
 ):
@@ -750,6 +779,21 @@ def test_recognising_calls_on_as_many_rows_as_there_is_time_for(
     assert said in origin and ("the other rows were not tried" in origin) is (
         calls < 16
     )
+
+
+def test_where_no_call_comes_back_nothing_is_said_of_its_arguments(load, limited):
+    source = """
+        import asyncio
+        async def f(completions, answer, **kwargs):
+            await asyncio.sleep(60)
+    """
+    rows = []
+    for at in range(40):
+        row = {"prompt": f"What is {at // 8}?", "ground_truth": "1"}
+        rows.append({**row, "completion": f"{at}", "reward": float(at % 2)})
+    origin = load(source, rollouts=rows, timeout=0.3).origin
+    assert "as the log's scores say" not in origin
+    assert "completions from completion" in origin
 
 
 def test_async_functions_can_be_loaded_where_a_loop_is_running(load, rewards):
