@@ -68,14 +68,14 @@ class TextColumns:
     def other_values(self, rows: Sequence[Row], name: str) -> list[tuple[Row, Any]]:
         """Pair rows with another value of a doubtful column, where there is one.
 
-        Ids keep their number, the first and the last; else the value is that of another
-        row, with what follows the text as the row has it.
+        Ids whose number follows the text keep it, the first and the last; else the
+        value is that of another row, with what follows the text as the row has it.
         """
         write = self.writers.get(name)
         pairs: list[tuple[Row, Any]] = []
         for row, other in zip(rows, [*rows[1:], *rows[:1]], strict=True):
             value, changed = row.get(name), other.get(name)
-            if isinstance(value, list):
+            if isinstance(value, list) and write is not None:
                 inner = value[1:2] * (len(value) - 2)
                 changed = [*value[:1], *inner, *value[-1:]]
             elif write is not None and changed is not None:

@@ -4,7 +4,7 @@ import random
 import re
 
 import pytest
-from planted_probes import probed, right
+from planted_probes import made, probed, right
 
 import rewardkit as rk
 from rewardkit.probes.text_columns import learn_text_columns
@@ -155,6 +155,21 @@ def test_a_reward_that_reads_the_values_of_ids_is_not_probed_and_the_page_says_w
     result = probe(no_repeated_ids)
     assert result.alarms == () and not result.calibration.subjects
     assert "the reward reads 'completion_ids'" in str(result)
+
+
+@pytest.mark.parametrize("is_of_text", [True, False])
+def test_ids_whose_number_does_not_follow_the_text_cannot_be_written(is_of_text):
+    rows = ROWS
+    if not is_of_text:
+        rows = [
+            {**row, "completion_ids": [5] * (2 if place % 3 else 500)}
+            for place, row in enumerate(ROWS)
+        ]
+    result = probe(made(paid_by_ids, range=None), rows)
+    assert ("longer" in [item.code for item in result.alarms]) is is_of_text
+    is_named = "the reward reads 'completion_ids'" in " ".join(str(result).split())
+    assert is_named is not is_of_text
+    assert "flat_credit" not in [item.code for item in result.findings]
 
 
 def test_an_answer_that_no_reader_takes_from_the_text_is_not_replaced_by_an_old_one():
