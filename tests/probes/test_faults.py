@@ -103,6 +103,14 @@ CASES = {
         [hole("longer", part="a"), hole("keywords", part="b")],
         ["longer high a: ", "keywords high b: "],
     ),
+    "a hang is first": (
+        [hole("a_tenth"), of_log("log_mismatch"), hole("hang")],
+        ["hang high: ", "log_mismatch high: ", "a_tenth high: "],
+    ),
+    "a call that may hang is not": (
+        [of_log("log_mismatch"), hole("hang", "warn")],
+        ["log_mismatch high: ", "hang warn: "],
+    ),
     "some parts": (
         [hole("longer", "warn", part="b"), hole("longer", part="a")],
         ["longer high a, b: "],
@@ -155,6 +163,7 @@ def test_the_table_explains_known_codes_and_none_by_itself():
 
 CONTAINED = [
     (["too_little", "empty_answer"], "A part of the right answer pays, even an empty"),
+    (["too_little", "usual_answer"], "A part of the right answer pays."),
     (["too_much", "several_answers"], "An answer that contains the right one pays"),
     (
         ["too_much", "negated", "too_little"],
@@ -171,5 +180,5 @@ CONTAINED = [
 def test_what_containment_pays_is_said(codes, words):
     (merged,) = merge_by_cause([hole(code) for code in codes])
     assert merged.code == "containment" and words in merged.sentence
-    is_part_paid = {"too_little", "empty_answer"} <= {*codes}
+    is_part_paid = bool({"usual_answer", "empty_answer"} & {*codes})
     assert ("A part of the right answer" in merged.sentence) == is_part_paid

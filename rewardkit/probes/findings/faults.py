@@ -129,8 +129,8 @@ def sort_findings(
 ) -> list[Finding]:
     """Return one finding for each fault of these families, the worst first.
 
-    Before all stands that the log says something else: then little else is sure. What
-    the log shows stands before what was tried, if it is as bad.
+    Before all stands a hang, then that the log says something else: little else is sure
+    then. What the log shows stands before what was tried, if it is as bad.
 
     Args:
         findings: What all rules found.
@@ -147,10 +147,11 @@ def sort_findings(
     return sorted(merged, key=_rank)
 
 
-def _rank(finding: Finding) -> tuple[bool, int, bool, float]:
+def _rank(finding: Finding) -> tuple[bool, bool, int, bool, float]:
+    is_hang = finding.code == "hang" and finding.severity == "high"
     is_contradiction = finding.code == "log_mismatch" and finding.severity != "info"
     severity, worth = finding.order
-    return not is_contradiction, severity, "logged" not in finding.evidence, worth
+    return not is_hang, not is_contradiction, severity, "logged" not in finding.evidence, worth
 
 
 def _pool_parts(findings: Findings, parts: Sequence[str]) -> Finding:
