@@ -368,7 +368,9 @@ LOSSES = {
 def test_what_a_right_answer_loses_by_is_named(score, data, code, alarm, lost):
     result = probed(score, data, only="equivalents")
     assert [item.code for item in result.alarms] == ([code] if alarm else [])
-    for item in result[code] if code else ():
+    losses = result[code] if code else ()
+    assert bool(losses) is bool(code)
+    for item in losses:
         rates = item.evidence["rates"]
         assert (item.severity != "info") is alarm and lost in (None, set(rates))
         assert code != "loses_notation" or (

@@ -464,9 +464,10 @@ def test_what_edits_make_never_states_the_right_answer(name, seed):
     ]
     for _ in range(20):
         made.append(edit_template(made[draw.integers(len(made))], draw, VOCABULARY))
-    for record in made:
-        text = write_wrong(record, one)
-        assert text is None or not states(text, one), (record, text)
+    texts = [write_wrong(record, one) for record in made]
+    assert any(text is not None for text in texts)
+    for text in texts:
+        assert text is None or not states(text, one), text
 
 
 CERTAIN = [
