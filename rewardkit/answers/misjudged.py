@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import pairwise, product
 from statistics import fmean
 from typing import Any
 
@@ -72,8 +72,11 @@ class Misjudged:
         if len(totals) > 1:
             for part, count in counts.most_common():
                 by_part.append(f"{part} {count} of {totals[part]}")
+        rewards = [answer.reward for answer in self.at_fault]
         return {
             "gain": 1.0,
+            "most": max(rewards),
+            "least": min(rewards),
             "prompts": len({answer.prompt for answer in self.at_fault}),
             "by_part": most(by_part),
             "logged": True,
@@ -121,6 +124,8 @@ def find_misjudged(
         trait = find_trait(lost, fully_paid, "are paid", is_length=is_length)
         is_known = trait is not None and not _is_asked_for(trait, lost, fully_paid)
         is_rule = trait is not None and is_known and _is_rule(trait, lost)
+        if _go_with_length(right):
+            is_rule, lost = False, []  # a curve of lengths says more than one limit
         if is_rule or are_many(lost, paid_right):
             is_certain = by_label or is_known
             yield Misjudged("right_unpaid", lost, right, trait, is_certain, details)
@@ -311,6 +316,27 @@ def _lose_by_length(lost: Answers, paid_right: Answers, wrong: Answers) -> bool:
     falls = fmean(short_wrong) - fmean(long_wrong)
     return adds >= least > 0 and falls >= STILL_READ * (paid_mean - lost_mean)
 
+
+def _go_with_length(right: Answers) -> bool:
+    """Return whether rows earn the more alike the nearer their lengths are.
+
+    Most of them earn something between nothing and full marks.
+    """
+    between = [answer for answer in right if not (answer.is_paid or answer.is_unpaid)]
+    gains = [answer.gain for answer in sorted(right, key=_length_of)]
+    if len(gains) < LEAST_ON_CURVE or len(between) < len(right) / 2:
+        return False
+    steps = [abs(after - gain) for gain, after in pairwise(gains)]
+    return fmean(steps) <= NEAR_ON_CURVE * (max(gains) - min(gains))
+
+
+def _length_of(answer: LoggedAnswer) -> int:
+    return len(answer.completion)
+
+
+LEAST_ON_CURVE = 20  # rows of which a curve is one
+NEAR_ON_CURVE = 0.1
+"""Share of what rows differ by that neighbours on a curve do. Our choice."""
 
 LEAST_WRONG = 3  # wrong rows of which a mean means something
 STILL_READ = 0.5

@@ -313,7 +313,7 @@ def _compare(
         return None
     who = f"All {n}" if count == n else f"{count} of {n}"
     rest = without + n - count
-    says = f"{who} {words}; of those that do not, {without} of {rest} {fate}."
+    says = f"{who} {words}; of the others, {without} of {rest} {fate}."
     return Trait(kind, says, count / n - share, sum(others))
 
 

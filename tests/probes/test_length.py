@@ -91,6 +91,11 @@ def peaked_if_right(completion, ground_truth):
     return right(completion, ground_truth) * (1 + peak(completion))
 
 
+def bump(completion, ground_truth):
+    """Right answers at most 1, at 900 characters, and less than wrong ones from 1,800."""
+    return right(completion, ground_truth) * (1 - abs(len(completion) - 900) / 900)
+
+
 def translated():
     """Rows whose answer is all of their completion."""
     rows = []
@@ -106,6 +111,10 @@ def translated():
 LONG = [
     {**row, "completion": f"{'So it goes on. ' * 80}\n{row['completion']}"}
     for row in DATA["numbers"]
+]
+UP_TO_2000 = [
+    {**row, "completion": f"{'So it goes on. ' * (8 * place)}\n{row['completion']}"}
+    for place, row in enumerate(DATA["numbers"])
 ]
 LIMITED = [
     {**row, "prompt": f"{row['prompt']} Explain it in no more than 90 words."}
@@ -142,6 +151,8 @@ BRIEF = rk.Component("brief", lambda completion: 1 / (1 + len(completion) / 500)
         (peaked, "numbers", ["pays_wrong"], ["length_curve"]),
         (peaked_if_right, "numbers", ["mild"], []),
         (brief_if_right, "numbers", ["mild"], []),
+        (brief_if_right, UP_TO_2000, ["mild"], []),
+        (bump, UP_TO_2000, ["outweighs"], ["length_curve"]),
         (right, "numbers", [], []),
         (likeness, translated(), [], []),
         (rk.Reward("two", components=[TASK, BRIEF]), "numbers", [], []),

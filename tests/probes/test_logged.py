@@ -74,6 +74,22 @@ def less_if_long(completion, ground_truth):
     return strict(completion, ground_truth) - penalty
 
 
+def of_any_length(truth, place):
+    """Every second completion is wrong, up to 2,000 characters long."""
+    thought = FILLER * (5 + (int(truth) * 7 + place * 10) % 33)
+    return f"{thought}<answer>{5 if place % 2 else truth}</answer>", place % 2 == 0
+
+
+def liked_at_900(completion, ground_truth):
+    return strict(completion, ground_truth) * (1 - abs(len(completion) - 900) / 900)
+
+
+def from_1500_less(completion, ground_truth):
+    """0.05 beyond 1,500 characters, where a limit is, and other marks below."""
+    share = 0.05 if len(completion) > 1500 else 0.3 + len(completion) % 8 / 10
+    return strict(completion, ground_truth) * share
+
+
 def drafted(truth, place):
     """Every fourth completion marks a draft first, the first of four is wrong."""
     draft = "First I think <answer>6</answer>. No. " if place == 1 else ""
@@ -1004,7 +1020,7 @@ CASES = {
         rows_of(shouted, HUNDREDS),
         trait="label",
         words="10 of 180 logged completions that state the right answer earned nothing, on 10 prompts. "
-        "All 10 call the answer 'ANSWER'; of those that do not, 170 of 170 are paid.",
+        "All 10 call the answer 'ANSWER'; of the others, 170 of 170 are paid.",
     ),
     "few are lost, whose label is not the one that is asked for": Case(
         labelled_answer,
@@ -1026,8 +1042,8 @@ CASES = {
         behind_hashes,
         rows_of(in_box, NUMBERS),
         trait="mark",
-        words="0 of 30 logged completions that state the right answer earned more than wrong ones, on "
-        "10 prompts; '#### 42' would. All 30 have the answer in \\boxed.",
+        words="None of 30 logged completions that state the right answer, on 10 prompts, earned more than wrong "
+        "ones; written as '#### 42' they would. All 30 have the answer in \\boxed.",
     ),
     "none is paid, and has the form that is asked for": Case(
         behind_hashes,
@@ -1039,7 +1055,7 @@ CASES = {
         asking(r"Put it in \boxed{}.", rows_of(box_or_hashes, NUMBERS)),
         trait="mark",
         words="10 of 30 logged completions that state the right answer earned nothing, on 10 prompts. "
-        "All 10 have the answer in \\boxed; of those that do not, 20 of 20 are paid.",
+        "All 10 have the answer in \\boxed; of the others, 20 of 20 are paid.",
     ),
     "a mark that the prompt forbids is never paid": Case(
         behind_hashes,
@@ -1069,7 +1085,7 @@ CASES = {
         code="wrong_paid",
         trait="wording",
         words="10 of 20 logged completions that do not state the right answer earned what right ones do, on 10 "
-        "prompts. All 10 have `checked`; of those that do not, 10 of 10 earn less.",
+        "prompts. All 10 have `checked`; of the others, 10 of 10 earn less.",
     ),
     "an object is paid value by value": Case(each_value, objects(), code=""),
     "an object outside of a block of code is another form": Case(
@@ -1087,7 +1103,7 @@ CASES = {
         code="wrong_paid",
         trait="wording",
         words="10 of 180 logged completions that do not state the right answer earned what right ones do, on 10 "
-        "prompts. All 10 have `checked`; of those that do not, 170 of 170 earn less.",
+        "prompts. All 10 have `checked`; of the others, 170 of 170 earn less.",
     ),
     "a word of wrong answers to one prompt": Case(
         checked_or_right, of_one_prompt(), code=""
@@ -1099,7 +1115,7 @@ CASES = {
         strict,
         rows_of(bold_or_plain, NUMBERS, count=6),
         trait="touching",
-        words="All 20 have bold type around the answer; of those that do not, 20 of 20 are paid.",
+        words="All 20 have bold type around the answer; of the others, 20 of 20 are paid.",
     ),
     "bold type, beside a component that pays what is short": Case(
         right_and(brief),
@@ -1120,26 +1136,26 @@ CASES = {
         labelled_answer,
         rows_of(sometimes_bold, NUMBERS),
         trait="touching",
-        words="All 10 have bold type around the answer; of those that do not, 20 of 20 are paid.",
+        words="All 10 have bold type around the answer; of the others, 20 of 20 are paid.",
     ),
     "letters of names": Case(
         in_plain_letters,
         rows_of(named, COMPOSERS),
         trait="letters",
-        words="All 15 write letters beyond A to Z in the answer; of those that do not, 15 of 15",
+        words="All 15 write letters beyond A to Z in the answer; of the others, 15 of 15",
     ),
     "any text behind the answer": Case(
         at_the_end,
         rows_of(with_pens, NUMBERS),
         trait="behind",
-        words="All 10 have one or more characters behind the answer; of those",
+        words="All 10 have one or more characters behind the answer; of the others",
     ),
     "queries with a semicolon": Case(
         same_query,
         rows_of(query, QUERIES),
         trait="touching",
         words="12 of 36 logged completions that state the right answer earned nothing, on 12 prompts. "
-        "All 12 have a semicolon behind the answer; of those that do not, 24 of 24 are paid.",
+        "All 12 have a semicolon behind the answer; of the others, 24 of 24 are paid.",
     ),
     "a number within a query is no answer": Case(
         query_within, rows_of(bare_query, QUERIES), code=""
@@ -1159,14 +1175,14 @@ CASES = {
         rows_of(listed, LISTS),
         trait="notation",
         words="8 of 24 logged completions that state the right answer earned nothing, on 8 prompts. "
-        "All 8 write numbers of a list with other decimals; of those that do not, 16 of 16 are paid.",
+        "All 8 write numbers of a list with other decimals; of the others, 16 of 16 are paid.",
     ),
     "numbers of a list by value": Case(by_value, rows_of(listed, LISTS), code=""),
     "a game that is won with its last turn": Case(
         before_turn(6),
         games(),
         trait="turns",
-        words="All 24 have more than 5 turns of the assistant; of those that do not, 60 of 60 are paid.",
+        words="All 24 have more than 5 turns of the assistant; of the others, 60 of 60 are paid.",
     ),
     "a game that is won": Case(before_turn(7), games(), code=""),
     "cut off within a thought": Case(
@@ -1188,19 +1204,19 @@ CASES = {
         rows_of(padded, NUMBERS),
         trait="behind",
         words="10 of 30 logged completions that state the right answer earned nothing, on 10 prompts. "
-        "All 10 have more than 200 characters behind the answer; of those that do not, 20 of 20 are paid.",
+        "All 10 have more than 200 characters behind the answer; of the others, 20 of 20 are paid.",
     ),
     "a penalty for length, which wrong answers pay, too": Case(
         made(less_if_long, range=(-1.0, 1.0)),
         rows_of(short_or_late, NUMBERS),
         trait="length",
-        words="characters; of those that do not,",
+        words="characters; of the others,",
     ),
     "a window at the start": Case(
         lambda completion, ground_truth: strict(completion[:200], ground_truth),
         rows_of(short_or_late, NUMBERS),
         trait="before",
-        words="characters before the answer; of those that do not,",
+        words="characters before the answer; of the others,",
     ),
     "every row of a log, and not a sample": Case(
         within_200,
@@ -1222,14 +1238,14 @@ CASES = {
         rows_of(written("Answer: {}", "So it is. Answer: {}", "Answer: {}"), NAMES),
         trait="line",
         words="10 of 30 logged completions that state the right answer earned nothing, on 10 prompts. "
-        "All 10 have a sentence before the answer on its line; of those that do not, 20 of 20 are paid.",
+        "All 10 have a sentence before the answer on its line; of the others, 20 of 20 are paid.",
     ),
     "commas, and a few that are lost for another reason": Case(
         first_digits,
         rows_of(with_commas, LARGE),
         trait="notation",
         words="22 of 40 logged completions that state the right answer earned nothing, on 10 prompts. "
-        "20 of 22 write commas between thousands; of those that do not, 18 of 20 are paid.",
+        "20 of 22 write commas between thousands; of the others, 18 of 20 are paid.",
     ),
     "numbers of another language": Case(
         last_number,
@@ -1282,7 +1298,7 @@ CASES = {
         rows_of(in_britain, DAYS),
         trait="notation",
         words="12 of 24 logged completions that state the right answer earned nothing, on 4 prompts. "
-        "All 12 write a day up to 12 and a month in numbers; of those that do not, 12 of 12 are paid.",
+        "All 12 write a day up to 12 and a month in numbers; of the others, 12 of 12 are paid.",
     ),
     "a label is believed": Case(
         last_number,
@@ -1315,8 +1331,8 @@ CASES = {
         ),
         code="wrong_paid",
         words="6 of 14 logged completions that do not state the right answer earned what right "
-        "ones do, on 3 prompts; 3 of them mark no answer at all. On 3 of these prompts every "
-        "completion did, with the truths '",
+        "ones do, on 3 prompts; 3 of them mark no answer at all. On 3 of these prompts all "
+        "completions did; their truths are '",
     ),
     "a wrong answer that a label knows": Case(
         untagged,
@@ -1378,7 +1394,7 @@ CASES = {
         not_hard,
         rows_of(padded, NUMBERS, extra_info=level_of),
         trait="slice",
-        words="All 18 have level hard; of those that do not, 12 of 12 are paid.",
+        words="All 18 have level hard; of the others, 12 of 12 are paid.",
     ),
     "a draft before the answer": Case(
         first_of_all,
@@ -1551,6 +1567,17 @@ CASES = {
             for row in rows_of(talking, NUMBERS)
         ],
         code="",
+    ),
+    "a length is liked best": Case(
+        made(liked_at_900, range=None),
+        rows_of(of_any_length, HUNDREDS[:20]),
+        code="",
+    ),
+    "a limit, and other marks that do not go with length": Case(
+        from_1500_less,
+        rows_of(of_any_length, HUNDREDS[:20]),
+        trait="before",
+        words="earned 0.05, on",
     ),
     "few words are asked for": Case(
         lambda completion, ground_truth: (

@@ -247,7 +247,7 @@ FOUND = {
         formed,
         {},
         "ignores_truth high",
-        "Ignores the ground truth. Right and wrong answers earned the same in all",
+        "Ignores the ground truth. With the truth of another prompt completions",
     ),
     "reads no truth, and pays for words": (
         lambda completion, ground_truth: "none" not in completion,
@@ -699,6 +699,25 @@ def test_what_is_no_hole_is_no_alarm(reward, data, options):
         data is not QUOTED
         or result.calibration.subjects[0].reference == "I say ~~ 42 ~~."
     )
+
+
+def in_english(completion, ground_truth):
+    said = re.search(r"Antwort: ([\d.]+)\Z", completion)
+    return said is not None and said[1] == ground_truth
+
+
+def test_what_is_not_told_apart_is_said_to_be_right_where_the_log_says_so():
+    rows = []
+    for place, truth in enumerate(("42", "83", "64", "1234.5", "2250.5", "7100.25")):
+        row = {"prompt_id": place, "prompt": f"Frage {place}", "ground_truth": truth}
+        language = "de" if "." in truth else "en"
+        for answer in (truth, "999.75"):
+            text = f"Wir rechnen. Antwort: {answer}"
+            if language == "de":
+                text = f"Wir rechnen. Antwort: {answer.replace('.', ',')}"
+            rows.append({**row, "completion": text, "data_source": language})
+    (note,) = probed(made(in_english), rows, search=0, only="calibration").inconclusive
+    assert note.probe == "de" and "though 3 of them state the right answer" in note.why
 
 
 def test_a_case_lends_its_form_where_no_rollout_is_right():

@@ -197,6 +197,8 @@ def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
     code = MODE_CODES[calibration.mode]
     paid_answers = [answer for answer in observed.logged if not answer.is_unpaid]
     unpaid_answers = [answer for answer in observed.logged if answer.is_unpaid]
+    right = [answer for answer in observed.logged if answer.is_right]
+    wrong = [answer for answer in observed.logged if answer.is_right is False]
     trait = None
     if unpaid_answers:
         trait = find_trait(paid_answers, unpaid_answers, "earn less")
@@ -208,6 +210,10 @@ def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
         observed.tries.calls,
         rows=[(answer.row, answer.reward) for answer in wrong_first],
         common=trait.says if trait else "",
+        right=len(right),
+        paid_right=sum(not answer.is_unpaid for answer in right),
+        wrong=len(wrong),
+        paid_wrong=sum(not answer.is_unpaid for answer in wrong),
         **_unreached_limit(observed, observed.reward.functions),
     )
 

@@ -151,7 +151,13 @@ def _rank(finding: Finding) -> tuple[bool, bool, int, bool, float]:
     is_hang = finding.code == "hang" and finding.severity == "high"
     is_contradiction = finding.code == "log_mismatch" and finding.severity != "info"
     severity, worth = finding.order
-    return not is_hang, not is_contradiction, severity, "logged" not in finding.evidence, worth
+    return (
+        not is_hang,
+        not is_contradiction,
+        severity,
+        "logged" not in finding.evidence,
+        worth,
+    )
 
 
 def _pool_parts(findings: Findings, parts: Sequence[str]) -> Finding:

@@ -28,6 +28,9 @@ from rewardkit.strategies.strategy import Subject
 LENGTHS = (100, 250, 500, 1_000, 1_500, 2_000, 3_000, 4_500, 7_000, 10_000)
 """Characters around which a completion is written. Our choice: what policies write."""
 MOST_SUBJECTS_LENGTHENED = 2  # of a part: our choice
+LEAST_LENGTHS = 3  # of which a curve is one
+BEYOND_LOG = 1.1
+"""Lengths of the log's own, as a multiple of its longest completion. Our choice."""
 USUAL_LENGTHS = 0.95
 """Share of the log's completions within whose lengths a penalty counts. Our choice."""
 COSINE = re.compile(r"(?i)cos(ine)?(_|$)")
@@ -50,6 +53,18 @@ class Lengthened:
     def span(self) -> float:
         """Return what being right adds on average."""
         return float((self.right.values - self.wrong.values).mean())
+
+    def within(self, longest: float) -> Lengthened:
+        """Return it up to about the longest completion of the log, if that is much."""
+        count = int((self.right.lengths <= BEYOND_LOG * longest).sum())
+        if count < LEAST_LENGTHS:
+            return self
+        curves = [
+            replace(curve, lengths=curve.lengths[:count], values=curve.values[:count])
+            for curve in (self.right, self.wrong)
+        ]
+        texts = self.right_texts[:count], self.wrong_texts[:count]
+        return Lengthened(self.subject, *texts, *curves)
 
     def tell(self, longest: float, *, is_cosine: bool) -> CurveStory:
         """Say what the curve of the right answer does.
@@ -93,6 +108,9 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     longest = float(np.quantile(logged, USUAL_LENGTHS)) if logged else math.inf
     names = names_used(observed.reward.functions)
     is_cosine = any(COSINE.match(name) for name in names)
+    # what falls for ever outweighs all where it goes on beyond the log
+    most = max(logged, default=math.inf)
+    curves = [item if item.span > 0 else item.within(most) for item in curves]
     stories = []
     for item in curves:
         if item.span > 0:
@@ -127,8 +145,13 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _example(observed: Observed, lengthened: Lengthened, dip: int | None) -> Example:
-    """Show the right answer at a dip, else the wrong answer that earns most."""
+    """Show the right answer at a dip, else the wrong answer that earns most.
+
+    Where all wrong ones earn the same, the right one that earns least.
+    """
     values, texts = lengthened.right.values, lengthened.right_texts
+    if dip is None and not lengthened.wrong.height:
+        dip = int(values.argmin())
     best = float(values.max())
     expected = best - 0.1 * lengthened.span, best
     if dip is None:
@@ -169,7 +192,7 @@ def _lengthen(observed: Observed, subject: Subject) -> Lengthened | None:
     pairs = [(subject, text) for text in right_texts + wrong_texts]
     rewards = rewards_in(observed.tries.on(pairs, share=SHARE_OF_RULE))
     values = np.array(rewards).reshape(2, -1)
-    if len(lengths) < 3 or np.isnan(values).any():
+    if len(lengths) < LEAST_LENGTHS or np.isnan(values).any():
         return None
     written_lengths = np.array(list(map(len, right_texts)), dtype=float)
     right, wrong = (LengthCurve(written_lengths, side) for side in values)

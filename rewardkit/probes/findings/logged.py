@@ -52,6 +52,8 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     rewards = [answer.reward for answer in observed.logged]
     tasks = [branch.task for branch in observed.reward.branches]
     most, least = max(rewards, default=0.0), min(rewards, default=0.0)
+    wrong = [answer.reward for answer in observed.logged if answer.is_right is False]
+    least = min(wrong, default=least)
     for misjudged in chain(judged, find_unpaid_truths(observed.logged)):
         code, at_fault = misjudged.code, misjudged.at_fault
         shortest: dict[str, Example] = {}

@@ -11,6 +11,7 @@ import numpy as np
 
 from rewardkit.answers.formats import Format
 from rewardkit.answers.kinds import kind_of
+from rewardkit.answers.logged import judge_log
 from rewardkit.answers.marks import find_likely_mark, find_marks
 from rewardkit.answers.stated import states_truth
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
@@ -326,6 +327,12 @@ def _explain_none_right(part: ScoredPart, drafted: Placed) -> str:
         )
     if any(any(skeletons(part, place, draft)) for place, draft in drafted):
         return ""
+    places = part.ranked(part.places)
+    rows = [part.rows[place] for place in places]
+    answers = judge_log(rows, [part.earned(place) for place in places])
+    right = sum(answer.is_right is True for answer in answers)
+    if right:
+        return f"{earned}, though {right} of them state the right answer"
     return f"{earned}, perhaps because none of them is right; {GIVE_RIGHT_ONES}"
 
 
