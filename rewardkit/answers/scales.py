@@ -15,7 +15,9 @@ from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
 from rewardkit.answers.stated import find_factor
 
 LEAST_FACTORS = 4
-"""Prompts whose answers are the same multiple of their truths. Our choice."""
+"""Truths of which answers are the same multiple: one answer to one truth says nothing.
+Our choice.
+"""
 FACTOR_SHARE = 0.3
 """Share of all answers that are such a multiple. Our choice."""
 
@@ -69,9 +71,9 @@ def find_other_scales(
                 if factor != "1" and is_unpaid:
                     unpaid[kind, name, factor].append(answer)
     for (kind, name, factor), lost in unpaid.items():
-        prompts = {answer.prompt for answer in lost}
+        truths = {str(answer.row[name]) for answer in lost}
         tried = counts[kind, name]
-        if len(prompts) >= LEAST_FACTORS and len(lost) >= FACTOR_SHARE * tried:
+        if len(truths) >= LEAST_FACTORS and len(lost) >= FACTOR_SHARE * tried:
             yield OtherScale(kind, name, factor, lost, tried)
 
 
@@ -94,18 +96,19 @@ def _find_factors(
 def find_common_factor(answers: Iterable[str], truths: Iterable[Any]) -> str:
     """Return what many answers are, divided by their truths; "" for 1, or for none.
 
-    >>> find_common_factor(["250", "700", "5"], ["2.5", "7", "5"]) == ""
-    True
+    >>> find_common_factor(["41"] * 9, ["42"] * 9)
+    ''
     >>> find_common_factor(["250", "700", "110", "30"], ["2.5", "7", "1.1", "0.3"])
     '100'
     """
-    factors: Counter[str] = Counter()
+    truths_of: dict[str, list[str]] = defaultdict(list)
     for answer, truth in zip(answers, truths, strict=True):
         factor = find_factor(answer, str(truth))
         if factor is not None:
-            factors[factor] += 1
-    if not factors:
-        return ""
-    ((factor, count),) = factors.most_common(1)
-    is_common = count >= max(LEAST_FACTORS, FACTOR_SHARE * factors.total())
+            truths_of[factor].append(str(truth))
+    total = sum(map(len, truths_of.values()))
+    factor = max(truths_of, key=lambda name: len(truths_of[name]), default="1")
+    places = truths_of[factor]
+    is_common = len(places) >= FACTOR_SHARE * total
+    is_common &= len(set(places)) >= LEAST_FACTORS
     return factor if is_common and factor != "1" else ""
