@@ -471,11 +471,17 @@ def list_amounts(amounts: Mapping[str, float]) -> str:
 
     >>> list_amounts({"exact": -0.145, "short": 0.0977, "form": 9.7e-17})
     'exact -0.145, short +0.0977, form +0'
+    >>> list_amounts({"judge": math.nan, "short": 0.0977})
+    'judge not known, short +0.0977'
     """
-    least = max(map(abs, amounts.values()), default=0.0) / 1000
+    sizes = [abs(amount) for amount in amounts.values() if not math.isnan(amount)]
+    least = max(sizes, default=0.0) / 1000
     texts = []
     for name, amount in amounts.items():
-        if not abs(amount) > least:
+        if math.isnan(amount):
+            texts.append(f"{name} not known")
+            continue
+        if abs(amount) <= least:
             amount = 0.0
         texts.append(f"{name} {amount:+.3g}")
     return ", ".join(texts)
