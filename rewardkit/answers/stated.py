@@ -538,13 +538,15 @@ def _is_rounded(number: int, other: int) -> bool:
 def find_factor(answer: str, truth: str) -> str | None:
     """Return what an answer divided by its truth is, to 6 digits.
 
-    None without numbers, and where one is 0, which is no scale.
+    None without numbers, and where one is 0 or the other one's negative, as no unit is.
 
     >>> find_factor("250", "2.5 m"), find_factor("7", "7"), find_factor("0", "7")
     ('100', '1', None)
+    >>> find_factor("5", "-5") is None
+    True
     """
     number, right = _read_local(answer), _read_local(truth)
-    if not number or not right:
+    if not number or not right or as_decimal(number) == -as_decimal(right):
         return None
     return f"{float(as_decimal(number)) / float(as_decimal(right)):.6g}"
 
