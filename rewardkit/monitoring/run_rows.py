@@ -59,8 +59,9 @@ class RunRows:
         return cls(view, cut, cut.spread_rows(RUN_ROWS_READ), reader)
 
     def is_early(self, windows: Codes) -> Mask:
-        """Return for each window whether it belongs to the start of the run."""
-        return windows <= EARLY * (len(self.windows) - 1)
+        """Return for each window whether it is of the start of the run; -1 is not."""
+        last = EARLY * (len(self.windows) - 1)
+        return (windows >= 0) & (windows <= last)
 
     # --- kinds of prompts
 

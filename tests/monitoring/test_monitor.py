@@ -427,6 +427,12 @@ def test_a_few_groups_do_not_say_that_no_group_has_a_signal():
     assert any("too few to say whether groups have" in note for note in monitor.notes)
 
 
+def test_rows_without_a_step_are_not_of_the_start_of_the_run():
+    (timeline,) = sudden_hack(0).monitor().timelines
+    last = len(timeline.windows) - 1
+    assert timeline.is_early(np.array([-1, 0, last])).tolist() == [False, True, False]
+
+
 def test_rows_in_another_order_are_one_run():
     table = write(0, 0.5).sort_values(["prompt", "step"], ignore_index=True)
     monitor = History(table, PLAIN).monitor()
