@@ -182,7 +182,10 @@ def read_label(values: Sequence[Any], name: str) -> tuple[Floats | None, str]:
         listed = ", ".join(f"{level:g}" for level in levels[:5])
         if len(levels) > 5:
             listed += " ..."
-        return None, f"{name!r} is not one of two values: it has {listed}"
+        return None, (
+            f"{name!r} is not one of two values: it has {listed}; make a column of "
+            "true and false of it"
+        )
     return np.where(np.isnan(numbers), np.nan, numbers == levels[1]), ""
 
 
