@@ -4,7 +4,7 @@ import signal
 import sys
 from typing import Any
 
-INTERRUPTED = 128 + signal.SIGINT
+INTERRUPTED_STATUS = 128 + signal.SIGINT
 
 _signals: list[int] = []
 """Numbers of the signals that ended the command, except Ctrl-C's."""
@@ -17,7 +17,7 @@ def _interrupt(number: int, _: Any) -> None:
 
 def main() -> None:
     """Run the command line; SIGTERM and SIGHUP end it as Ctrl-C does, saving its work."""
-    status = INTERRUPTED
+    status = INTERRUPTED_STATUS
     try:
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, signal.SIGTERM)  # no SIGHUP on Windows
@@ -30,7 +30,7 @@ def main() -> None:
     except KeyboardInterrupt:
         print("rewardkit: interrupted", file=sys.stderr)
     except SystemExit as end:
-        if end.code != INTERRUPTED:
+        if end.code != INTERRUPTED_STATUS:
             raise
     if _signals:
         status = 128 + _signals[0]

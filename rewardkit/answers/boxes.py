@@ -17,8 +17,8 @@ Size = tuple[float, float]
 
 _COORDINATE = r"\s{0,9}(-?\d{1,6}(?:\.\d{1,20})?)\s{0,9}"
 FOUR_NUMBERS = re.compile(rf"\[{','.join([_COORDINATE] * 4)}\]")
-WIDTH = re.compile(r"(?:.*_)?(?:width|w)", re.IGNORECASE)
-HEIGHT = re.compile(r"(?:.*_)?(?:height|h)", re.IGNORECASE)
+WIDTH_KEY = re.compile(r"(?:.*_)?(?:width|w)", re.IGNORECASE)
+HEIGHT_KEY = re.compile(r"(?:.*_)?(?:height|h)", re.IGNORECASE)
 """Names of columns with the size of an image."""
 SIZE_IN_PROMPT = re.compile(r"(?<![\d.])(\d{2,5})\s?[x×]\s?(\d{2,5})(?![\d.])")
 
@@ -50,7 +50,7 @@ def find_image_size(row: Mapping[str, Any]) -> Size | None:
     >>> find_image_size({"prompt": "A photo of 640x480 pixels. Where is the kite?"})
     (640.0, 480.0)
     """
-    width, height = (_read_size(row, name) for name in (WIDTH, HEIGHT))
+    width, height = (_read_size(row, name) for name in (WIDTH_KEY, HEIGHT_KEY))
     if width and height:
         return width, height
     written = SIZE_IN_PROMPT.search(prompt_text(row.get("prompt")))

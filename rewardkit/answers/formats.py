@@ -25,7 +25,7 @@ NOT_SAID = re.compile(
 """Replies of tools, the calls before them, and turns of others within a transcript. A
 call that nothing replies to is what the model says, such as a submission."""
 MOST_TAGS = 4  # names of tags that are tried as marks: our choice
-MOST_KEYS = 2  # keys of objects that are tried as marks: our choice
+MOST_MARKED_KEYS = 2  # keys of objects that are tried as marks: our choice
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def find_answer_keys(completions: Iterable[str]) -> list[str]:
     for text in completions:
         if "{" in text:
             counts.update(ANSWER_KEY.findall(text))
-    return [key for key, _ in counts.most_common(MOST_KEYS)]
+    return [key for key, _ in counts.most_common(MOST_MARKED_KEYS)]
 
 
 def propose_formats(

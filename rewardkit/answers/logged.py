@@ -255,11 +255,13 @@ def _tells_apart(earned: Sequence[float], is_right: Sequence[bool | None]) -> bo
     """Return whether wrong rows earn less than right ones, or nothing."""
     judged = [reward for reward in earned if not math.isnan(reward)]
     least = min(judged, default=0.0)
-    paid: dict[bool | None, list[float]] = defaultdict(list)
+    rewards_by_verdict: dict[bool | None, list[float]] = defaultdict(list)
     for reward, verdict in zip(earned, is_right, strict=True):
         if not math.isnan(reward):
-            paid[verdict].append(reward - least)
-    wrong_mean, right_mean = (fmean(paid[key] or [0.0]) for key in (False, True))
+            rewards_by_verdict[verdict].append(reward - least)
+    wrong_mean, right_mean = (
+        fmean(rewards_by_verdict[key] or [0.0]) for key in (False, True)
+    )
     return wrong_mean <= TELLS_APART * right_mean
 
 

@@ -24,7 +24,7 @@ FACTOR_SHARE = 0.3
 
 @dataclass(frozen=True)
 class OtherScale:
-    """Answers that are `factor` times the truths in `column`, of `tried` that have one.
+    """Answers that are `factor` times the truths in `column`, of `count` that have one.
 
     `kind` is "numbers" or "boxes".
     """
@@ -33,7 +33,7 @@ class OtherScale:
     column: str
     factor: str
     answers: Sequence[LoggedAnswer]
-    tried: int
+    count: int
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -72,9 +72,9 @@ def find_other_scales(
                     unpaid[kind, name, factor].append(answer)
     for (kind, name, factor), lost in unpaid.items():
         truths = {str(answer.row[name]) for answer in lost}
-        tried = counts[kind, name]
-        if len(truths) >= LEAST_FACTORS and len(lost) >= FACTOR_SHARE * tried:
-            yield OtherScale(kind, name, factor, lost, tried)
+        count = counts[kind, name]
+        if len(truths) >= LEAST_FACTORS and len(lost) >= FACTOR_SHARE * count:
+            yield OtherScale(kind, name, factor, lost, count)
 
 
 def _find_factors(

@@ -95,10 +95,10 @@ def _hold_notes(*, is_shown: bool) -> Iterator[None]:
 
     They are logged after all where the log cannot be used, as it is then not described.
     """
-    held: list[logging.LogRecord] = []
+    records: list[logging.LogRecord] = []
 
     def hold(note: logging.LogRecord) -> bool:
-        held.append(note)
+        records.append(note)
         return not is_shown
 
     logger.addFilter(hold)
@@ -106,7 +106,7 @@ def _hold_notes(*, is_shown: bool) -> Iterator[None]:
         yield
     except BaseException:
         logger.removeFilter(hold)
-        for note in held if is_shown else ():
+        for note in records if is_shown else ():
             logger.handle(note)
         raise
     logger.removeFilter(hold)

@@ -16,7 +16,7 @@ from rewardkit.history.runs_folder import (
     ABOUT,
     FORMAT,
     KEPT_RUNS,
-    NUMBER,
+    RUN_NUMBER,
     SCORED,
     data_path,
     next_date,
@@ -128,10 +128,10 @@ def _keep_in(
         table = to_arrow(results, {**scores.record, DATA_HASH: data})
         with temporary_folder(target.parent) as temporary:
             _write_table(table, temporary / SAVED_SCORES)
-            numbers = [other[NUMBER] for _, other in continued]
+            numbers = [other[RUN_NUMBER] for _, other in continued]
             if not numbers:  # as late as possible: a number is never given back
                 numbers = [take_number(place, version.name, abouts)]
-            about[NUMBER] = min(numbers)
+            about[RUN_NUMBER] = min(numbers)
             write_json(temporary / ABOUT, about)
             put_in_place(temporary, target)  # unless another process kept the same
     run = Run(target, version, read_json(target / ABOUT), version.name)

@@ -36,7 +36,7 @@ SECONDS_PER_1000 = "seconds_per_1000"
 LABEL = "label"
 """Key of a figure: the label column that other figures were measured with."""
 SCORED, DATA, VERSIONS = "scored", "data", "versions"
-NUMBER = "number"
+RUN_NUMBER = "number"
 """Key of a scoring's record: its number among the scorings of its version."""
 NUMBERS = "scorings"
 """The folder of a version with one empty file per assigned number."""
@@ -166,11 +166,11 @@ def read_abouts(folder: Path) -> list[tuple[Path, Record]]:
     highest: Counter[str] = Counter()
     for _, about in abouts:
         version = about["version"]
-        highest[version] = max(highest[version], about.get(NUMBER, 0))
+        highest[version] = max(highest[version], about.get(RUN_NUMBER, 0))
     for _, about in reversed(abouts):
-        if NUMBER not in about:
+        if RUN_NUMBER not in about:
             highest[about["version"]] += 1
-            about[NUMBER] = highest[about["version"]]
+            about[RUN_NUMBER] = highest[about["version"]]
     return abouts
 
 
@@ -186,13 +186,15 @@ def _read_as_written(folder: Path) -> list[tuple[Path, Record]]:
 
 def write_numbers(folder: Path) -> None:
     """Write the numbers of scorings that were kept without a number."""
-    without = {path for path, about in _read_as_written(folder) if NUMBER not in about}
+    without = {
+        path for path, about in _read_as_written(folder) if RUN_NUMBER not in about
+    }
     for path, about in read_abouts(folder) if without else ():
         version = folder / VERSIONS / about["version"]
         if path in without and version.is_dir():
             write_json(path / ABOUT, about)
             (version / NUMBERS).mkdir(exist_ok=True)
-            (version / NUMBERS / str(about[NUMBER])).touch()
+            (version / NUMBERS / str(about[RUN_NUMBER])).touch()
 
 
 def take_number(
@@ -206,7 +208,7 @@ def take_number(
     place = folder / VERSIONS / version / NUMBERS
     place.mkdir(exist_ok=True)
     numbers = [int(path.name) for path in place.iterdir() if path.name.isdecimal()]
-    numbers += [about[NUMBER] for _, about in abouts if about["version"] == version]
+    numbers += [about[RUN_NUMBER] for _, about in abouts if about["version"] == version]
     number = max(numbers, default=0)
     while True:
         number += 1
@@ -258,7 +260,7 @@ def scoring_names(abouts: Sequence[tuple[Path, Plain]]) -> dict[Path, str]:
     counts = Counter(about["version"] for _, about in abouts)
     names = {}
     for path, about in abouts:
-        version, number = about["version"], about[NUMBER]
+        version, number = about["version"], about[RUN_NUMBER]
         is_alone = counts[version] == 1 and number == 1
         names[path] = version if is_alone else f"{version}.{number}"
     return names

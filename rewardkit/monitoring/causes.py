@@ -18,7 +18,7 @@ from rewardkit.rollouts.columns import RIGHT_NAME
 
 EXPLAINS = 0.5
 """Share of a fall of the task that a feature has to explain. Our choice."""
-LEAST_RISE = 1.2
+LEAST_FIGURE_RISE = 1.2
 """Least mean after a rise, as a multiple of the mean before. Our choice."""
 RISES_NAMED = 2
 """Figures that a finding names as rising at the same step. Our choice."""
@@ -56,7 +56,7 @@ def find_rises(timeline: Timeline, change: Shift) -> list[tuple[str, float, floa
         if is_dip:
             z = min(z, difference(figure, recovery))
         before, after = change.means(figure)
-        if z <= LEAST_Z or after < LEAST_RISE * abs(before):
+        if z <= LEAST_Z or after < LEAST_FIGURE_RISE * abs(before):
             continue
         rise = None if is_dip else find_change(figure, timeline.windows, 1)
         if is_dip or (rise and _overlap(rise.interval, change.interval)):

@@ -20,7 +20,7 @@ from rewardkit.monitoring.timeline import Timeline
 from rewardkit.primitives.gates import gate
 from rewardkit.scoring.scores import Scores
 
-MOST_CASES = 3
+MOST_CASES_OF_CAUSE = 3
 """Cases per feature, each of another prompt. Our choice."""
 MOST_CAUSES = 2
 """Features with cases. Our choice: later ones often only follow the first."""
@@ -121,7 +121,7 @@ def make_cases(timeline: Timeline) -> Iterator[dict[str, Any]]:
         amounts = view.payments[item.component]
         rows = _wrong_rows(timeline, item)
         rows = rows[(view.rewards[rows] > ordinary) & ~np.isin(rows, list(used_rows))]
-        for row in rows[view.bootstrap.firsts(rows)][:MOST_CASES].tolist():
+        for row in rows[view.bootstrap.firsts(rows)][:MOST_CASES_OF_CAUSE].tolist():
             table = view.context.table.iloc[row]
             names = [*COLUMNS_OF_CASE, *view.reward.needs]
             columns = {name: table[name] for name in names if name in table}

@@ -46,7 +46,7 @@ NOTEBOOKS = (
     ("02_check", "Check: cases, probes, mutants"),
     ("03_analyze", "Analyze: what it would teach"),
 )
-COMPARE = ("04_compare", "Compare: which one to train on")
+COMPARE_NOTEBOOK = ("04_compare", "Compare: which one to train on")
 """The notebook that compares several rewards."""
 TRIAL_ROWS = 16
 """Rollouts scored before the first notebook runs, so that wrong input fails early."""
@@ -205,7 +205,7 @@ def _run_all(
             titles = list(_titles(inputs).values())
             values = {**parameters, "versions": names, "names": titles}
             values["cases"] = None if LOGGED_REWARD in names else values["cases"]
-            comparison = pool.submit(_run, *COMPARE, values, "", redact)
+            comparison = pool.submit(_run, *COMPARE_NOTEBOOK, values, "", redact)
             every_job.append(comparison)
         total = len(every_job)
         with tqdm(total=total, desc="report", unit="page", disable=not progress) as bar:

@@ -42,7 +42,7 @@ QUOTA = {
     "same reward": 1,
 }
 """Kind of pair -> number of cases, if the log has as many. Our choice."""
-MOST_CASES = 20
+MOST_STARTING_CASES = 20
 """Most cases of all kinds. Our choice."""
 
 ANOTHER = "siblings"  # kind of other pairs, used if a kind has too few
@@ -82,7 +82,7 @@ class SiblingPair(NamedTuple):
 
 
 def write_pairs(tasks: Sequence[StartingTask], scores: Scores) -> list[dict[str, Any]]:
-    """Return up to `MOST_CASES` cases in the form of a case file.
+    """Return up to `MOST_STARTING_CASES` cases in the form of a case file.
 
     A right completion above a wrong one is a decided order, if the wrong one is no
     better by any other component. All other cases are undecided.
@@ -120,7 +120,7 @@ def _choose(pairs: Sequence[SiblingPair]) -> list[SiblingPair]:
             chosen.append(pair)
             used |= pair.identities
             prompts[pair.prompt] += 1
-        if len(chosen) == MOST_CASES:
+        if len(chosen) == MOST_STARTING_CASES:
             break
     return sorted(chosen, key=lambda pair: kinds.index(pair.kind))
 

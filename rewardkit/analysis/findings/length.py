@@ -138,13 +138,13 @@ def _are_free(view: View, is_right: Mask) -> Mask:
     )
     prompts = map(prompt_text, column_values(table["prompt"].iloc[places[firsts]]))
     matches = map(ASKS_FOR_LENGTH.search, prompts)
-    asked = np.array([match[0].lower() if match else "" for match in matches])
-    if not asked.any():
+    wishes = np.array([match[0].lower() if match else "" for match in matches])
+    if not wishes.any():
         return np.ones(len(view), dtype=bool)
     is_free = np.zeros(len(view), dtype=bool)
-    is_free[places] = asked[codes] == ""
+    is_free[places] = wishes[codes] == ""
     is_read = is_right[places]
-    _, counts = np.unique(asked[codes][is_read], return_counts=True)
+    _, counts = np.unique(wishes[codes][is_read], return_counts=True)
     if counts.max(initial=0) <= MOST_OF_ONE_LENGTH * is_read.sum():
         rows = places[is_read]
         fit = fit_curve(

@@ -203,11 +203,11 @@ def _report_scale(scored: Scored, part: str, scale: OtherScale) -> Finding:
         {
             **scale.evidence,
             "found": len(ids),
-            "tried": scale.tried,
-            "value": len(ids) / scale.tried,
+            "tried": scale.count,
+            "value": len(ids) / scale.count,
             "cost": 1.0,
         },
-        scale.tried,
+        scale.count,
         rollout_ids=tuple(ids[:SHOWN_IDS]),
         part=part,
     )

@@ -14,7 +14,7 @@ from rewardkit.analysis.statistics import Bootstrap, Codes, Floats, numbered, wi
 
 KNOTS = 9
 """Lengths, evenly spread over the rows, between which it is straight. Our choice."""
-STEPS = 97
+STEP_PLACES = 97
 """Lengths, evenly spread over the rows, at which a step is looked for. Our choice."""
 MOST_ROWS_OF_STEP = 20_000
 """Rows among which it is looked for. Our choice: it takes a tenth of a second."""
@@ -362,7 +362,7 @@ def _fit_step(
             numbered(classes[rows]),
         )
     best = math.nan, 0.0, 0.0
-    for place in np.unique(np.quantile(lengths, np.linspace(0.02, 0.98, STEPS))):
+    for place in np.unique(np.quantile(lengths, np.linspace(0.02, 0.98, STEP_PLACES))):
         is_behind = within((lengths > place).astype(float), classes)
         size = float(is_behind @ is_behind)
         product = float(is_behind @ centred)

@@ -17,7 +17,7 @@ ANSWER_TAIL: Final = 20_000
 
 Our choice: some pages."""
 
-LONGEST_NAME = 20
+LONGEST_VALUE_NAME = 20
 """Characters before a box to search for its name, such as "x = ". Our choice."""
 
 LONGEST_JOINT = 300
@@ -208,7 +208,7 @@ def _find_boxed(text: str) -> Span | None:
 
 def name_before(text: str, start: int) -> str:
     """Return the name before a box with its equals sign, such as "x = ", or ""."""
-    name = _NAME_AT_END.search(text, max(0, start - LONGEST_NAME), start)
+    name = _NAME_AT_END.search(text, max(0, start - LONGEST_VALUE_NAME), start)
     return name[0] if name else ""
 
 

@@ -213,19 +213,19 @@ def partial_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
     It is a fault where answers that are far off earn as much.
     """
-    tried: dict[str, set[Any]] = defaultdict(set)
+    prompts_tried: dict[str, set[Any]] = defaultdict(set)
     partly_paid: dict[str, dict[Any, Fall]] = defaultdict(dict)
     best: dict[Any, Fall] = {}
     for fall in _score_near_misses(observed):
         key, says = fall.subject.rollout_id, fall.trial.probe.says
-        tried[says].add(key)
+        prompts_tried[says].add(key)
         best[key] = max(fall, best.get(key, fall), key=lambda item: item.size)
         if PARTLY_PAID <= fall.size - observed.noise < FULL_MARKS - 2 * observed.noise:
             partly_paid[says][key] = fall
     gains: dict[str, float] = {}
     falls: dict[Any, Fall] = {}
     for says, in_prompts in partly_paid.items():
-        if len(in_prompts) >= RARE * len(tried[says]):
+        if len(in_prompts) >= RARE * len(prompts_tried[says]):
             gains[says] = fmean(fall.size for fall in in_prompts.values())
             falls |= in_prompts
     if not gains:

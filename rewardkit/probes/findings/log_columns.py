@@ -215,7 +215,7 @@ def _explain(
     return {"trait": ""}
 
 
-MOST_KEYS = 6  # keys of the code that are tried: our choice
+MOST_CODE_KEYS = 6  # keys of the code that are tried: our choice
 LEAST_CHANGED = 3  # rows that must earn something else: our choice
 KEY_IN_CODE = re.compile(r"[A-Za-z]\w{2,40}")
 
@@ -283,7 +283,7 @@ def _find_lacking(
     texts = map(str, constants(observed.reward.functions))
     names = dict.fromkeys(filter(KEY_IN_CODE.fullmatch, texts))
     keys = [name for name in names if name.lower() in columns]
-    for key, place in product(keys[:MOST_KEYS], sorted(objects)):
+    for key, place in product(keys[:MOST_CODE_KEYS], sorted(objects)):
         if not any(key in (row.get(place) or ()) for row in rows):
             yield key, columns[key.lower()], place
 

@@ -38,7 +38,7 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
         answers = shortest_first(scale.answers)
         yield observed.finding(
             "other_scale",
-            scale.tried,
+            scale.count,
             len(answers),
             rows=[(answer.row, answer.reward) for answer in answers],
             gain=1.0,

@@ -37,7 +37,7 @@ RAISED_SHARE = 0.75
 """Share of the right rows that have to earn more, where a quarter of the wrong ones may
 not. Our choice."""
 LEAST_RAISED = 2  # right rows that have to earn more
-LEAST_RISE = 0.5
+LEAST_REWARD_RISE = 0.5
 """Share of the span of all rewards that a row has to earn more. Our choice."""
 
 MISREAD = ("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
@@ -291,7 +291,7 @@ def _count_moved(
     """
     tries = observed.tries
     rewards = observed.calibration.rewards
-    least_change = max(1e-9, LEAST_RISE * (max(rewards) - min(rewards)))
+    least_change = max(1e-9, LEAST_REWARD_RISE * (max(rewards) - min(rewards)))
     texts = constants(observed.reward.functions)
     keys = [key for key in texts if isinstance(key, str) and TRUTH_KEY.fullmatch(key)]
     plans: list[tuple[LoggedAnswer, Rereading]] = []

@@ -45,10 +45,12 @@ def find_kinds(rows: Sequence[Row], groups: Iterable[int], reward: Reward) -> li
         return kinds
     sample = rows[:ROWS_LOOKED_AT]
     has_truth = any("ground_truth" in row for row in sample)  # else it may be one
-    held = {*reward.needs, *constants(reward.functions)}
+    names_read = {*reward.needs, *constants(reward.functions)}
     for path in _paths(sample):
         values = _kinds_at(sample, groups, path)
-        is_read = has_truth and path[-1] in held and not held.isdisjoint(values)
+        is_read = (
+            has_truth and path[-1] in names_read and not names_read.isdisjoint(values)
+        )
         if values and (is_read or path[-1] in KIND_NAMES):
             return [_text_at(row, path) for row in rows]
     return kinds

@@ -19,10 +19,10 @@ from rewardkit.plain import Record
 from rewardkit.rollouts.logs.log import Form, scored_table
 from rewardkit.rollouts.values import Place, SourceRows
 
-ROLLOUT = re.compile(
+ROLLOUT_HEAD = re.compile(
     r"^idx: \d+(?: / \d+)?, seqlen: \d+, reward is (.+)\.\nprompt is ?\n", re.MULTILINE
 )
-TEXTS = re.compile(
+ROLLOUT_TEXTS = re.compile(
     r"(?:\x1b\[33m\x1b\[2m)?(.*?)(?:\x1b\[0m)?\nsequence is: ?\n"
     r"(?:\x1b\[33m\x1b\[2m(.*)\x1b\[0m.*|(.*))",
     re.DOTALL,
@@ -37,7 +37,7 @@ def read_areal_dump(path: Path) -> SourceRows:
 
     RolloutsError: the file is not such a dump.
     """
-    _, *pieces = ROLLOUT.split(path.read_bytes().decode())
+    _, *pieces = ROLLOUT_HEAD.split(path.read_bytes().decode())
     if not pieces:
         raise RolloutsError(
             f"{str(path)!r} ends in '.txt' and is no dump of AReaL, the only text that "
@@ -52,7 +52,7 @@ def read_areal_dump(path: Path) -> SourceRows:
 def _rows(pieces: list[str], columns: Record) -> Iterator[tuple[Place, Any]]:
     rewards_and_texts = zip(pieces[::2], pieces[1::2], strict=True)
     for number, (reward, rollout) in enumerate(rewards_and_texts, start=1):
-        texts = TEXTS.fullmatch(rollout)
+        texts = ROLLOUT_TEXTS.fullmatch(rollout)
         row: Any = ValueError("has no sequence behind its prompt")
         if texts:
             prompt, colored, plain = texts.groups()
