@@ -96,7 +96,7 @@ def test_a_label_that_is_the_same_in_every_row_is_of_no_use_and_that_is_said():
     rollouts = rk.load_rollouts([{**row, "ok": True} for row in dump()])
     scores = rk.score(rk.recorded(rollouts), rollouts)
     (item,) = rk.diagnose(scores, label="ok")["label_unusable"]
-    assert "'logged/ok' is 1 on every row, right or wrong" in item.sentence
+    assert "'logged/ok' is 1 wherever it has a value" in item.sentence
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ NO_SCORES = rk.load_rollouts(PLAIN)
 @pytest.mark.parametrize(
     ("rollouts", "weights", "said"),
     [
-        (NO_SCORES, None, "holds no scores of a trainer; no column of numbers can be one; score it first: "
+        (NO_SCORES, None, "holds no scores of a trainer; no column of numbers can be one; score it with a reward first: "
          "rewardkit score REWARD LOG -o DIR, then give DIR"),
         (rk.load_rollouts([{**PLAIN[0], "answer": "7"}]), None, "'rewardkit new NAME --log FILE' writes a REWARD"),
         (rk.load_rollouts(UNNAMED), None, "columns that can be scores are 'is_correct', 'reward_a', 'judge': name"),

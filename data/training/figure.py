@@ -36,7 +36,7 @@ def main() -> None:
         forecast = rk.forecast(scored("sums", "hard", name), label="right")
         plots.forecast_curves(forecast, figures=["task"], actual=actual, axes=ax)
         ax.set_ylim(0, 1)
-        canvas.finished(ax, title, x="step", y="share of sums that are right")
+        canvas.finish_axes(ax, title, x="step", y="share of sums that are right")
     figure.savefig(HERE.parents[1] / ".images" / "forecast.png", dpi=110)
 
 

@@ -162,7 +162,7 @@ def read_label(values: Sequence[Any], name: str) -> tuple[Floats | None, str]:
     >>> read_label(["yes", "No", None], "ok")[0]
     array([ 1.,  0., nan])
     >>> read_label([1, 1], "ok"), read_label([None], "ok")[1]
-    ((None, "'ok' is 1 on every row, right or wrong"), "'ok' has no value in any row")
+    ((None, "'ok' is 1 wherever it has a value"), "'ok' has no value in any row")
     """
     column = truths(list(values))
     filled = pd.Series(column, dtype=object).dropna().tolist()
@@ -176,8 +176,10 @@ def read_label(values: Sequence[Any], name: str) -> tuple[Floats | None, str]:
         )
     numbers = finite(np.array(column, dtype=float))  # NaN for None
     levels = np.unique(numbers[~np.isnan(numbers)])
+    if not len(levels):
+        return None, f"{name!r} has no finite value in any row"
     if len(levels) == 1:
-        return None, f"{name!r} is {levels[0]:g} on every row, right or wrong"
+        return None, f"{name!r} is {levels[0]:g} wherever it has a value"
     if len(levels) != 2:
         listed = ", ".join(f"{level:g}" for level in levels[:5])
         if len(levels) > 5:
@@ -187,6 +189,18 @@ def read_label(values: Sequence[Any], name: str) -> tuple[Floats | None, str]:
             "true and false of it"
         )
     return np.where(np.isnan(numbers), np.nan, numbers == levels[1]), ""
+
+
+def read_only_verdict(values: Sequence[Any]) -> bool | None:
+    """Return what a label says where it says the same of every row, else None.
+
+    >>> read_only_verdict([0, None, 0]), read_only_verdict([0, 1]) is None
+    (False, True)
+    """
+    filled = pd.Series(truths(list(values)), dtype=object).dropna()
+    if filled.nunique() != 1 or not numeric(filled.tolist()):
+        return None
+    return float(filled.iloc[0]) != 0
 
 
 def _why_not_independent(

@@ -15,7 +15,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.analysis.comparison.sides import keep_outlook
-from rewardkit.analysis.context import read_label, unpaid_labels
+from rewardkit.analysis.context import read_label, read_only_verdict, unpaid_labels
 from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer, label_lines
@@ -60,8 +60,9 @@ def scored_or_logged(options: Options, cache: FileCache | None = None) -> Loaded
     scores = source.scores
     column = scores.rollouts.label_column(options.label)
     if column in scores.table and cache is None:
-        labels, why = read_label(column_values(scores.table[column]), options.label)
-        if labels is None:
+        values = column_values(scores.table[column])
+        labels, why = read_label(values, options.label)
+        if labels is None and read_only_verdict(values) is None:
             raise rk.InputError(f"the label {why}")
     task = getattr(options, "primary", None)
     if task is not None:

@@ -23,6 +23,8 @@ FEWEST_STRETCH_GROUPS = 8
 """Fewest groups of a stretch whose mean is compared. Our choice."""
 FEWEST_TO_TELL = 4 * FEWEST_STRETCH_GROUPS
 """Fewest groups of a run whose verdict can be "healthy". Our choice."""
+MOST_OF_SHORT_RUN = 2 * FEWEST_TO_TELL
+"""Most groups of a run that a straight line may say the trend of. Our choice."""
 HEALED = 0.5
 """Share of a change that must remain in the last third of its stretch. Our choice."""
 SMALLEST_GAP = 1e-12
@@ -133,7 +135,8 @@ def has_trend(figure: WindowFigure, way: int, *, least: float) -> bool:
     """Return whether a figure moves one way over the whole run, window by window.
 
     A short run has too few groups for stretches that differ by `LEAST_Z`. A straight
-    line over its groups is one test, not one of each pair of stretches.
+    line over its groups is one test, not one of each pair of stretches. Longer runs
+    have no trend here: a slight rise would excuse what is paid beside the task.
 
     Args:
         figure: Means by window.
@@ -141,7 +144,7 @@ def has_trend(figure: WindowFigure, way: int, *, least: float) -> bool:
         least: Least difference of the line's ends.
     """
     total = figure.counts.sum()
-    if total < 2 * FEWEST_STRETCH_GROUPS:
+    if not 2 * FEWEST_STRETCH_GROUPS <= total <= MOST_OF_SHORT_RUN:
         return False
     places = np.arange(len(figure))
     places = places - places @ figure.counts / total

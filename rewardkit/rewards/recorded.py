@@ -42,7 +42,9 @@ SAME_SUM = 1e-5
 ROWS_A_PART = 4
 """Least rows per part; with fewer, weights may fit by chance. Our choice."""
 
-SCORE_FIRST = "score it first: rewardkit score REWARD LOG -o DIR, then give DIR"
+SCORE_FIRST = (
+    "score it with a reward first: rewardkit score REWARD LOG -o DIR, then give DIR"
+)
 NO_SCORE_NAME = re.compile(
     r"(?i)^$|^unnamed|(^|_)(id|ids|index|idx|no|number|seed|rank|epoch|step|trial|turn|"
     r"round|level|max|time|date|timestamp|latency|cost|price|tokens?|length|len|size|"

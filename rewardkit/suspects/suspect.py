@@ -152,8 +152,9 @@ def suspect(
     slices = _contrast_slices(scores, mask, bootstrap, columns)
     patch = None
     if patched is not None and len(scores):
-        right = judge_rightness(scores, views, advantages)
-        if labels is not None:
+        if labels is None:
+            right = judge_rightness(scores, views, advantages)
+        else:
             everywhere = np.ones(len(labels), dtype=bool)
             right = Rightness(labels, f"that are right by {label!r}", everywhere)
         if (right.values[~right.is_independent] == 1).any():

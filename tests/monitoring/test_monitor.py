@@ -109,6 +109,14 @@ def test_a_short_run_that_rises_steadily_rises_and_shuffled_it_does_not():
         assert not has_trend(shuffled.figure(timeline.task.scores), 1, least=0.02)
 
 
+def test_a_slight_trend_of_a_long_run_excuses_nothing_that_is_newly_paid():
+    slight = ramp(0.30, 0.38, 0, STEPS - 1)
+    table = write(1, slight, polite=ramp(0.05, 0.9, 20, 60))
+    monitor = History(table, THANKED).monitor()
+    assert monitor.verdict == "watch"
+    assert "reward_without_task" in {alarm.code for alarm in monitor.alarms}
+
+
 def test_what_is_newly_paid_is_named_with_its_component_and_completions_to_read():
     thanks = write(0, 0.3, polite=ramp(0.05, 0.9, 20, 60))
     polite = rk.Component("polite", lambda completion: float("thanks" in completion))

@@ -48,6 +48,12 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
     return replace(
         item,
         severity=severity,
-        evidence={**item.evidence, "outlook": task, "other": other, "mild": is_mild},
+        evidence={
+            **item.evidence,
+            "outlook": task,
+            "open": other is not None,
+            "other": other,
+            "mild": is_mild,
+        },
         suggestions=() if is_mild else item.suggestions,
     )

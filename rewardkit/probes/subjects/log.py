@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.context import read_label, truths
+from rewardkit.analysis.context import read_label, read_only_verdict
 from rewardkit.analysis.statistics import Floats
 from rewardkit.answers.formats import Format
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
@@ -27,7 +27,6 @@ from rewardkit.probes.runner import (
     rewards_in,
 )
 from rewardkit.rollouts.columns import lists_of_columns
-from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.cases import Case
@@ -246,13 +245,12 @@ def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
     >>> read_labels([0, 0], "ok")
     [False, False]
     """
+    verdict = read_only_verdict(values)
+    if verdict is not None:
+        return [None if is_missing else verdict for is_missing in pd.isna(list(values))]
     labels, why = read_label(values, name)
     if labels is None:
-        alike = pd.Series(truths(list(values)), dtype=object)
-        if alike.nunique() != 1 or not numeric(alike.dropna().tolist()):
-            raise RolloutsError(f"the label {why}")
-        labels = alike.astype(float).to_numpy() != 0
-        labels = np.where(alike.isna(), np.nan, labels)
+        raise RolloutsError(f"the label {why}")
     return [None if np.isnan(label) else bool(label) for label in labels]
 
 
