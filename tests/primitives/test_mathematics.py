@@ -162,7 +162,11 @@ Thus $\boxed{x = 2}$. Then $\boxed{y = 3}$ follows. == y=3, x=2  # boxes of name
 $a=\boxed{3}$ and $b=\boxed{4}$ == b=4, a=3  # values whose names stand before their boxes
 $a=\boxed{3}$ and $b=\boxed{4}$ == 3, 4  # names that the other side leaves out
 $a=\boxed{3}$ and $b=\boxed{4}$ != a=4, b=3  # values of each other's names
-so $x_1=\boxed{1}$ and $x_2=\boxed{2}$ != x_1=2, x_2=1  # names with an index
+$x_1=\boxed{3}$ and $x_2=\boxed{4}$ == x = 4 \text{ or } x = 3  # numbers of roots
+$a + b = \boxed{7}$ and $ab = \boxed{12}$ == a+b=7, ab=12  # a sum before its box
+$\sin x=\boxed{1}$ and $\cos x=\boxed{0}$ == \sin x=1, \cos x=0  # functions before boxes
+$m = n = \boxed{3}$ and $k = \boxed{4}$ == m=3, k=4  # two names before a box
+$\alpha=\boxed{1}$ and $\beta=\boxed{2}$ != \alpha=2, \beta=1  # Greek names
 First $k=\boxed{2}$. Then the answer is $n=\boxed{5}$. != 2, 5  # the named box of a step
 First \boxed{1}. Then \boxed{2}. != 1, 2  # the box of a step
 From \boxed{5} and 2 the answer is \boxed{7}. != 5, 7  # a box that another follows from

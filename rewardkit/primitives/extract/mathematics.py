@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import Final
@@ -58,7 +59,12 @@ _ASIDE = re.compile(
 _IDLE = r"(?:[\s,;.$、，&]|\\[,;:! ()\[\]]|\\q?quad(?![A-Za-z]))*+"
 _JOINING_WORD = r"(?:and|or|as well as|und|oder|et|ou|和|或|及|与)"
 _NAME_BEFORE = r"(?:\\[a-z]{2,8}|[A-Za-z])(?:_?\{?\w{1,3}\}?)?'?\s*=\s*"  # x_1 =
-_NAME_AT_END = re.compile(rf"(?<![\w\\]){_NAME_BEFORE}\Z")
+# A letter with its sign that begins a formula, is no part of one (a + b =, \sin x =, or
+# m = n =), and numbers no root (x_1 =).
+_NAME_AT_END = re.compile(
+    r"(?:^|[$,;:(\[]|(?<![\\A-Za-z])[A-Za-z]{2,20})\s*+"
+    r"(?P<name>(?:\\[a-z]{2,8}|[A-Za-z])'?\s*=\s*)\Z"
+)
 _CONJUNCTION = re.compile(
     rf"{_IDLE}(?:(?:\\(?:text|mbox)\s?\{{\s*)?{_JOINING_WORD}(?:\s*\}})?)?{_IDLE}"
     rf"(?:{_NAME_BEFORE})?"
@@ -203,13 +209,21 @@ def _find_boxed(text: str) -> Span | None:
     start, end = _last_run(text, outer)
     if (start, end) == outer[-1]:
         return boxes[-1].inner
-    return start - len(name_before(text, start)), end
+    names = names_before(text, joined_to_last(text, outer))
+    return start - len(names[0]), end
 
 
-def name_before(text: str, start: int) -> str:
-    """Return the name before a box with its equals sign, such as "x = ", or ""."""
-    name = _NAME_AT_END.search(text, max(0, start - LONGEST_VALUE_NAME), start)
-    return name[0] if name else ""
+def names_before(text: str, boxes: Sequence[Span]) -> list[str]:
+    """Return the name before each box with its equals sign, such as "x = ".
+
+    Each is "" unless all have one: where one is left out, names tell nothing apart.
+    """
+    names = []
+    for start, _ in boxes:
+        first = max(0, start - LONGEST_VALUE_NAME)
+        match = _NAME_AT_END.search(text, first, start)
+        names.append(match["name"] if match else "")
+    return names if all(names) else [""] * len(names)
 
 
 def boxes_apart(text: str) -> str | None:
@@ -229,8 +243,7 @@ def boxes_apart(text: str) -> str | None:
         together = list(named.values())
     else:
         run = joined_to_last(text, [box.outer for box in boxes], loosely=True)
-        names = [name_before(text, start) for start, _ in run]
-        together = list(map(add, names, contents[-len(run) :]))
+        together = list(map(add, names_before(text, run), contents[-len(run) :]))
     return ", ".join(together) if len(together) > 1 else None
 
 

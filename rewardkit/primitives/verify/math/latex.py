@@ -14,7 +14,7 @@ from typing import Final
 from rewardkit.primitives.extract.mathematics import (
     CHINESE_FRACTION,
     joined_to_last,
-    name_before,
+    names_before,
     outermost_boxes,
 )
 from rewardkit.primitives.verify.math.units import add_amounts, read_unit
@@ -297,8 +297,8 @@ def _pick_last(text: str) -> str:
     if name[:1].isdigit() and stop == len(last) and spans[0][0]:  # 20 $cm^2$
         return text.replace(f"${last}$", rf"\text{{{last}}}")
     if len(spans) > 1:  # \(a = \boxed{3}\) and \(b = \boxed{4}\): names decide
-        for start, end in spans:
-            pieces[start, end] = name_before(text, start) + pieces[start, end]
+        for span, name in zip(spans, names_before(text, spans), strict=True):
+            pieces[span] = name + pieces[span]
     picked = ", ".join(dict.fromkeys(pieces[span] for span in spans))
     return picked + unit_behind(text, spans[-1][1])
 
