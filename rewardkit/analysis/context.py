@@ -194,13 +194,15 @@ def read_label(values: Sequence[Any], name: str) -> tuple[Floats | None, str]:
 def read_only_verdict(values: Sequence[Any]) -> bool | None:
     """Return what a label says where it says the same of every row, else None.
 
-    >>> read_only_verdict([0, None, 0]), read_only_verdict([0, 1]) is None
-    (False, True)
+    >>> read_only_verdict([0, None, 0]), read_only_verdict([-1]), read_only_verdict([1])
+    (False, False, True)
+    >>> read_only_verdict([0, 1]) is None
+    True
     """
     filled = pd.Series(truths(list(values)), dtype=object).dropna()
     if filled.nunique() != 1 or not numeric(filled.tolist()):
         return None
-    return float(filled.iloc[0]) != 0
+    return float(filled.iloc[0]) > 0  # -1 is wrong beside 1
 
 
 def _why_not_independent(

@@ -46,6 +46,10 @@ class Function(trl.Function):
         texts = {REQUESTS: rows.column("completion")}
         return positional, {**keywords, **fill(self.function, {}, texts)}
 
+    def gives(self, column: str) -> bool:
+        """Return whether ms-swift hands a column over: the step in its state alone."""
+        return column == "step" and super().gives(column)
+
 
 def readings(value: Any, rows: Sequence[Row]) -> list[TrainerReading]:
     """Propose a reading of a class whose objects are called with completions.

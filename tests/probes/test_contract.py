@@ -204,6 +204,10 @@ def reads_level(prompts, completions, ground_truth, **kwargs):
 def reads_ids(prompts, completions, ground_truth, **kwargs):
     return [one / len(ids) for one, ids in zip(scored(completions, ground_truth), kwargs["completion_ids"])]
 
+class SwiftReadsIds:
+    def __call__(self, completions, ground_truth, **kwargs):
+        return [one / len(ids) for one, ids in zip(scored(completions, ground_truth), kwargs["completion_ids"])]
+
 def asks_for_level(prompts, completions, ground_truth, level, **kwargs):
     return [one * at for one, at in zip(scored(completions, ground_truth), level)]
 
@@ -323,6 +327,7 @@ OF_TRAINERS = [
     ("reads_level", "undeclared_column", "by name: level;"),
     ("asks_for_level", None, ""),
     ("reads_ids", None, ""),  # which GRPOTrainer hands over itself
+    ("SwiftReadsIds", "undeclared_column", "by name: completion_ids;"),
     ("nan", "nan_for_none", "TRL takes it for None"),
     ("none", None, ""),  # GRPOTrainer leaves it out
     ("keys", "keys_differ", "without 'read', which other rows have"),
