@@ -231,15 +231,45 @@ ASKS_FOR_NOTHING_ELSE = re.compile(
     r"|\b(?:reply|answer|respond|output|return|write) (?:with |in )?only\b"
 )
 """What a prompt says that wants an answer with no text beside it."""
+AMOUNTS = {
+    **{"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"},
+    **{"ten": "10", "twenty": "20", "fifty": "50", "hundred": "100"},
+}
+"""Number words of the lengths that prompts ask for, in digits."""
 ASKS_FOR_LENGTH = re.compile(
     r"(?ix) \b(?:at\ most|at\ least|than|under|below|within|up\ to|max|maximum|limit"
     r"|exceed|exactly|between|in|single) \W+ (?:\w+\W+){0,3}?"
-    r"(?:\d+|a|one|two|three|four|five|ten|twenty|fifty|hundred) [\ -]"
-    r"(?:words?|characters?|letters?|tokens?|sentences?|lines?|paragraphs?)\b"
-    r"| \b\d+ [\ -] (?:words?|characters?|tokens?|sentences?)"
+    rf"(?:\d+|a|{'|'.join(AMOUNTS)}) [\ -]"
+    r"(words?|characters?|letters?|tokens?|sentences?|lines?|paragraphs?)\b"
+    r"| \b\d+ [\ -] (words?|characters?|tokens?|sentences?)"
     r"\W+ (?:or\ (?:less|fewer|more)|at\ most|at\ least|max|maximum|limit|long)\b"
 )
-"""What a prompt says that wants so many words, or sentences."""
+"""What a prompt says that wants so many words, or sentences; its groups, the unit."""
+
+
+def read_length_asked(prompt: str) -> str:
+    """Return the amounts and the unit of the length that a prompt asks for, or "".
+
+    >>> read_length_asked("Use at most 50 words."), read_length_asked("Name two words.")
+    ('50 word', '')
+    >>> read_length_asked("Keep it under one hundred WORDS.")
+    '100 word'
+    >>> read_length_asked("Write between 500 and 1,000 characters.")
+    '500 1000 character'
+    """
+    match = ASKS_FOR_LENGTH.search(prompt)
+    if match is None:
+        return ""
+    amounts: list[str] = []
+    for word in re.findall(r"\d+|[a-z]+", match[0].lower().replace(",", "")):
+        if word == "hundred" and amounts:  # one hundred
+            amounts[-1] += "00"
+        elif word in AMOUNTS or word.isdecimal():
+            amounts.append(AMOUNTS.get(word, word))
+    unit = (match[1] or match[2]).lower().removesuffix("s")
+    return " ".join([*(amounts or ["1"]), unit])
+
+
 TRAITS_OF_LENGTH_ASKED = ("length", "before", "window")
 TRAITS_OF_PLACE = ("behind", "before", "line", "window")
 

@@ -21,7 +21,7 @@ from rewardkit.analysis.statistics.curves import (
 from rewardkit.analysis.statistics.distributions import two_piles
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
-from rewardkit.answers.misjudged import ASKS_FOR_LENGTH
+from rewardkit.answers.misjudged import read_length_asked
 from rewardkit.answers.stated import LONGEST_TRUTH_STATED, read_statement
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.primitives.messages import prompt_text
@@ -137,8 +137,7 @@ def _are_free(view: View, is_right: Mask) -> Mask:
         view.groups[places], return_index=True, return_inverse=True
     )
     prompts = map(prompt_text, column_values(table["prompt"].iloc[places[firsts]]))
-    matches = map(ASKS_FOR_LENGTH.search, prompts)
-    wishes = np.array([match[0].lower() if match else "" for match in matches])
+    wishes = np.array(list(map(read_length_asked, prompts)))
     if not wishes.any():
         return np.ones(len(view), dtype=bool)
     is_free = np.zeros(len(view), dtype=bool)
