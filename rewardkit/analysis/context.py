@@ -248,10 +248,11 @@ def unpaid_labels(scores: Scores) -> list[str]:
 def truths(values: list[Any]) -> list[Any]:
     """Read the texts true and false, yes and no; else change nothing.
 
-    pandas writes the first two to CSV, people the others.
+    pandas writes the first two to CSV, people the others. Beside a number other than 0
+    and 1 it is not known what they are worth.
 
-    >>> truths(["True", None, "no"]), truths(["True", "right"])
-    ([True, None, False], ['True', 'right'])
+    >>> truths(["True", None, "no"]), truths(["True", "right"]), truths(["yes", 0.5])
+    ([True, None, False], ['True', 'right'], ['yes', 0.5])
     """
     booleans: dict[Any, bool] = {}
     for text in {value for value in values if isinstance(value, str)}:
@@ -260,6 +261,10 @@ def truths(values: list[Any]) -> list[Any]:
             return values
         booleans[text] = BOOLEAN_WORDS[word]
     if not booleans:
+        return values
+    filled = pd.Series(values, dtype=object).dropna().tolist()
+    others = [value for value in filled if not isinstance(value, str)]
+    if others and not (numeric(others) and set(others) <= {0, 1}):
         return values
     return [booleans[x] if isinstance(x, str) else x for x in values]
 

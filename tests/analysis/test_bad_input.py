@@ -89,6 +89,11 @@ CASES = {
         "label_unusable",
         "'label' holds True, False, 'maybe', of which",
     ),
+    "words beside a grade": (
+        labelled(["yes", 0.5, "no", None] * 20),
+        "label_unusable",
+        "'label' holds 'yes', 0.5, 'no', of which",
+    ),
     "no label": (
         labelled([None] * 80),
         "label_unusable",
