@@ -62,6 +62,8 @@ OF_VERL = {"trainer": "verl", "num_generations": 16, "prompts_per_batch": 256, "
         ({"estimator": "rloo"}, "rloo", {}),
         ({"loss_type": "dr_grpo"}, "grpo", {"loss_type": "dr_grpo"}),
         ({"trainer": "other", "loss_type": "x"}, "grpo", {"loss_type": "x"}),
+        ({"loss_type": "DAPO"}, "grpo", {"loss_type": "DAPO"}),
+        ({"loss_type": "gspo"}, "grpo", {"loss_type": "gspo"}),  # of a later TRL
         ({"multi_objective_aggregation": "normalize_then_sum"}, "gdpo", {}),
         (
             {"num_generations": 8, "generation_batch_size": 64},
@@ -127,6 +129,7 @@ BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"
             {"loss_type": "drgrpo"},
             "loss_type='drgrpo' is not one of .*did you mean 'dr_grpo'",
         ),
+        ({"loss_type": "Dr-GRPO"}, "loss_type='Dr-GRPO' is .*did you mean 'dr_grpo'"),
         ({"num_generations": 2.5}, "num_generations=2.5 is not a whole number"),
         (
             {"max_completion_length": 0},

@@ -32,6 +32,8 @@ ALLOWED: dict[str, tuple[str | None, ...]] = {
 }
 TRL_LOSSES = "grpo dr_grpo dapo bnpo cispo sapo luspo vespo".split()
 """Values of GRPOConfig's `loss_type` (TRL 1.16)."""
+MISSPELT_LOSS = 0.8
+"""Least similarity of a misspelt loss; "gspo", no "grpo", is below it. Our choice."""
 TRAINER_EPSILON = {"trl": 1e-4, "verl": 1e-6}
 """Trainer -> the epsilon that it adds to a standard deviation before dividing."""
 
@@ -115,10 +117,7 @@ class Training(PlainRecord):
                 raise InputError(f"{name}={value!r} is not a name")
 
     def _check_choices(self) -> None:
-        choices_of = dict(ALLOWED)
-        if self.trainer == "trl":
-            choices_of["loss_type"] = (None, *TRL_LOSSES)
-        for name, allowed in choices_of.items():
+        for name, allowed in ALLOWED.items():
             value = getattr(self, name)
             if value not in allowed:
                 choices = [choice for choice in allowed if choice is not None]
@@ -126,6 +125,12 @@ class Training(PlainRecord):
                     f"{name}={value!r} is not one of "
                     f"{choices}{did_you_mean(str(value), choices)}"
                 )
+        loss = (self.loss_type or "").lower()
+        near = did_you_mean(loss, TRL_LOSSES, likeness=MISSPELT_LOSS)
+        if self.trainer == "trl" and loss not in TRL_LOSSES and near:  # others are new
+            raise InputError(
+                f"loss_type={self.loss_type!r} is not one of {TRL_LOSSES}{near}"
+            )
 
     def _check_numbers(self) -> None:
         for name, least in LEAST_COUNTS.items():
