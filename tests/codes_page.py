@@ -27,7 +27,10 @@ def reporters(section):
 
 def plain(template):
     """A template as a person reads it: names in italics, what depends on the evidence in brackets."""
-    text = re.sub(r"\{% ?if .*?%\}", "[", template)
+    text = re.sub(r"\{\{[^}]*loop\.index[^}]*\}\}", "", template)
+    text = re.sub(r"\{% ?for .*? in (\w+) ?%\}[; ]*", r"[for each of *\1*: ", text)
+    text = re.sub(r"\{% ?endfor ?%\}", "]", text)
+    text = re.sub(r"\{% ?if .*?%\}", "[", text)
     text = re.sub(r"\{% ?(?:else|elif .*?) ?%\}", " / ", text)
     text = re.sub(r"\{% ?endif ?%\}", "]", text)
     text = re.sub(

@@ -28,6 +28,7 @@ from rewardkit.monitoring.reward_rules import (
     slice_falls,
 )
 from rewardkit.monitoring.timeline import LEAST_TASK_CHANGE, Timeline
+from rewardkit.rewards.recorded import is_recorded
 
 
 @rule("task_falls", "other_prompts")
@@ -241,6 +242,7 @@ def _throughout(
         task=timeline.task_name,
         cost=0.99,
         factor=factor,
+        is_graded=timeline.is_graded,
     )
 
 
@@ -311,7 +313,15 @@ def judging_fails(
             continue
         reported = True
         severity = "high" if change.after >= unjudged_high else "warn"
-        yield report(timeline, "judging_fails", name, change, severity=severity)
+        is_log = is_recorded(view.reward)
+        yield report(
+            timeline,
+            "judging_fails",
+            name,
+            change,
+            severity=severity,
+            recorded=is_log,
+        )
 
 
 RULES: tuple[Rule, ...] = (

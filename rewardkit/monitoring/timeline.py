@@ -77,16 +77,22 @@ class Timeline(RunRows):
         return self.task.name if self.task else ""
 
     @cached_property
+    def is_graded(self) -> bool:
+        """Return whether the task is also done in part."""
+        if self.task is None:
+            return False
+        scores = self.task.scores
+        return not bool(np.isin(scores[~np.isnan(scores)], (0.0, 1.0)).all())
+
+    @cached_property
     def task_words(self) -> str:
         """Return the name of the task's measure, and what its figures are.
 
         The mean of a graded measure is no share of the completions.
         """
         words = self.task_name
-        if self.task is not None:
-            scores = self.task.scores[~np.isnan(self.task.scores)]
-            if not np.isin(scores, (0.0, 1.0)).all():
-                words = f"share of the range of {words}"
+        if self.is_graded:
+            words = f"share of the range of {words}"
         return f"{words}, a guess" if self.task_is_guess else words
 
     @cached_property

@@ -370,21 +370,33 @@ def as_asked(correct, letters):
     return correct - np.abs(words * 10 - letters) / 1000
 
 
+AT_MOST_50 = "Use at most 50 words."
+SEVERAL = [AT_MOST_50, "Use at most 100 words.", "Use at most 200 words."]
+
+
 @pytest.mark.parametrize(
-    ("words", "pay", "count"),
-    [([50], wraps, 0), ([50, 100, 200], wraps, 1), ([50, 100, 200], as_asked, 0)],
-    ids=["all ask alike", "what they ask for is not read", "it is read"],
+    ("wishes", "pay", "count"),
+    [
+        ([AT_MOST_50], wraps, 0),
+        ([AT_MOST_50, "Keep it under 50 words."], wraps, 0),
+        ([AT_MOST_50, "Keep it under fifty words."], wraps, 0),
+        (SEVERAL, wraps, 1),
+        (SEVERAL, as_asked, 0),
+    ],
+    ids=[
+        "all ask alike",
+        "in other words",
+        "and the number as a word",
+        "what they ask for is not read",
+        "it is read",
+    ],
 )
 def test_length_counts_where_the_prompt_asks_for_one_and_the_reward_reads_it(
-    words, pay, count
+    wishes, pay, count
 ):
     made = stated(np.random.default_rng(0), pay)
     columns = {"completion": made["@completion"]}
-    asked = np.resize(words, GROUPS.max() + 1)[GROUPS].tolist()
-    columns["prompt"] = [
-        f"{group}? Use at most {number} words."
-        for group, number in zip(GROUPS.tolist(), asked, strict=True)
-    ]
+    columns["prompt"] = [f"{at}? {wishes[at % len(wishes)]}" for at in GROUPS]
     scores = scored(
         {"paid": made["paid"]}, GROUPS, ranges={"paid": None}, columns=columns
     )
@@ -398,7 +410,11 @@ def steps_down(correct, letters):
 @pytest.mark.parametrize(
     ("pay", "words", "others"),
     [
-        (steps_down, "All of it is one step, at about 510.", "turns"),
+        (
+            steps_down,
+            "It changes at one length, about 510, and not with each character.",
+            "turns",
+        ),
         (wraps, "It turns at about", "step"),
         (lambda correct, letters: correct - letters / 900, "Length", "step"),
     ],

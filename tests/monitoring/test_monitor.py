@@ -21,6 +21,7 @@ from histories import (
     exact,
     gets_more_of_a_hard_source,
     grader_gets_strict,
+    judge_outage,
     learns_fast,
     make_reward,
     ramp,
@@ -402,6 +403,38 @@ def test_a_run_that_is_bad_from_the_start_is_no_healthy_one():
     assert empty.since == 0
     hard = {alarm.code for alarm in History(write(0, 0.1), PLAIN).monitor().alarms}
     assert not hard & {"never_learned", "never_signal"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        (1, "hardly anything is right: 0.3 % (right)"),
+        (4, "on average 0.2 % of the range of right."),
+    ],
+)
+def test_of_a_graded_task_it_is_said_what_is_earned_of_its_range(parts, words):
+    table = write(0, 0.1).drop(columns="ground_truth")
+    grades = np.zeros(len(table))
+    grades[::300] = 1 + np.arange(len(grades[::300])) % parts
+    right = rk.Component("right", lambda grade: grade / parts, primary=True)
+    reward = rk.Reward("r", components=[right])
+    findings = History(table.assign(grade=grades), reward).monitor().findings
+    (item,) = [item for item in findings if item.code == "never_learned"]
+    assert words in item.sentence and ("is right" in item.sentence) is (parts == 1)
+
+
+@pytest.mark.parametrize("is_log", [True, False])
+def test_a_log_whose_column_stops_has_no_reasons_to_be_read(is_log):
+    history = judge_outage(0)
+    if is_log:
+        scores = np.where(history.table["step"] < 60, history.table.index % 2, np.nan)
+        table = history.table.assign(score=scores)
+        history = History(table, rk.recorded(rk.load_rollouts(table)))
+    findings = history.monitor().findings
+    (item,) = [item for item in findings if item.code == "judging_fails"]
+    assert ("The log has no number in 'score' on " in item.sentence) is is_log
+    assert ("no function ran" in item.advice) is is_log
+    assert ("Read the reasons" in item.advice) is not is_log
 
 
 @pytest.mark.parametrize(("unit", "is_other"), [(100, True), (1, False)])

@@ -256,6 +256,7 @@ def tell_curve(
         severity = "high" if worth >= high and kind not in OF_WRONG else "warn"
     words = {
         "kind": kind,
+        "unit": unit,
         "figures": right.describe(places, unit),
         "wrong": "" if wrong is None else wrong.describe(wrong.outline, unit),
         "turn": round_length(right.lengths[places[1]]),
