@@ -102,7 +102,7 @@ CASES = {
     "yes alone": (
         labelled(["yes"] * 80),
         "label_unusable",
-        "'label' is 1 on every row, right or wrong",
+        "'label' is 1 wherever it has a value",
     ),
     "a label of a component": (
         labelled(HALF),
