@@ -91,9 +91,9 @@ ROWS = {
 def version_blocks(names: Sequence[str], figures: Sequence[Plain]) -> list[Block]:
     """Return the table, a column a version, and what is not known.
 
-    A figure that is not known of any version is named below, and what figures are
-    better or worse than. Of more versions than
-    `MOST_COLUMNS` the table has a row each.
+    Below it stand what figures are better or worse than, and the figures that no
+    version has: those that `--keep` notes. More versions than `MOST_COLUMNS` have a
+    row each.
     """
     is_wide = len(names) > MOST_COLUMNS
     rows = []
@@ -123,5 +123,5 @@ def version_blocks(names: Sequence[str], figures: Sequence[Plain]) -> list[Block
     if has_marks:
         blocks.append(f"(better) and (worse) are against {names[0]}, beyond noise")
     if unknown:
-        blocks.append(f"{NOT_KNOWN.capitalize()}: {', '.join(unknown)}")
+        blocks.append(f"Not compared, as no version kept them: {', '.join(unknown)}")
     return blocks
