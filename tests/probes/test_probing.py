@@ -424,17 +424,67 @@ def test_calls_are_slow_for_the_prompts_that_are_to_be_probed(
     assert _is_slow(tries, subjects) is is_slow
 
 
-@pytest.mark.parametrize("has_truth", [True, False])
-def test_a_column_that_may_be_the_truth_names_no_kinds(has_truth):
-    rows = of_kinds(task="rule")
-    for row in rows:
-        if not has_truth:
-            del row["ground_truth"]
+def without_truth(row):
+    return {name: row[name] for name in row if name != "ground_truth"}
+
+
+def of_class(name, **columns):
+    """Return a row in which columns and the truth say the same."""
+    return {**columns, "ground_truth": name}
+
+
+NUMBERS_OF_KINDS = {str(place) for place in range(len(KINDS))}
+CHANGED_ROWS = {
+    "a column that the reward reads": (lambda row: row, {*KINDS}),
+    "the only truth": (without_truth, {""}),
+    "it is the truth": (lambda row: of_class(row["rule"], rule=row["rule"]), {""}),
+    "a category that is the truth": (
+        lambda row: of_class(row["rule"], category=row["rule"]),
+        {""},
+    ),
+    "a domain that is the truth": (
+        lambda row: of_class(row["rule"], extra_info={"domain": row["rule"]}),
+        {""},
+    ),
+    "one kind that has a single truth": (
+        lambda row: {**row, "ground_truth": "5"} if row["rule"] == "age" else row,
+        {*KINDS},
+    ),
+    "numbers": (lambda row: {"task": KINDS.index(row["rule"])} | row, NUMBERS_OF_KINDS),
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"), CHANGED_ROWS.values(), ids=CHANGED_ROWS
+)
+def test_a_column_that_may_be_the_truth_names_no_kinds(change, expected):
+    before = of_kinds(task="rule")
     groups = [
-        KINDS.index(row["rule"]) * 100 + int(row["prompt_id"][-1]) for row in rows
+        KINDS.index(row["rule"]) * 100 + int(row["prompt_id"][-1]) for row in before
     ]
-    kinds = find_kinds(rows, groups, made(by_rule))
-    assert {*kinds} == ({*KINDS} if has_truth else {""})
+    kinds = find_kinds([*map(change, before)], groups, made(by_rule))
+    assert {*kinds} == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["math"] * 6_400 + ["code"] * 6_400, {"math": 6_400, "code": 6_400}),
+        (["math", None] + ["math"] * 98 + ["code"] * 100, {"math": 100, "code": 100}),
+        ([None] * 4 + ["math"] * 96 + ["code"] * 100, {"": 4, "math": 96, "code": 100}),
+        ([7] * 100 + [8] * 100, {"7": 100, "8": 100}),
+        ([7.0, None] + [7.0] * 98 + [8.0] * 100, {"7": 100, "8": 100}),
+        ([7.5] * 100 + [8.5] * 100, {"": 200}),
+        (["math", "code"] * 50 + ["code"] * 100, {"": 200}),  # of one prompt
+    ],
+)
+def test_kinds_are_those_of_all_rows_that_have_one(values, expected):
+    rows = [
+        {"task": value, "ground_truth": str(place // 2)}
+        for place, value in enumerate(values)
+    ]
+    groups = [place // 2 for place in range(len(rows))]
+    assert Counter(find_kinds(rows, groups, made(strict))) == expected
 
 
 def half(is_partly_right):

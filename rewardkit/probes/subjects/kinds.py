@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from rewardkit.analysis.statistics import Codes, spread_out
+from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.probes.code.constants import constants
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.values import LONGEST_EXTRA_VALUE, MOST_EXTRA_VALUES
@@ -21,18 +25,22 @@ OBJECT_NAMES = ("extra_info", "metadata", "info")
 """Columns whose objects say more of a prompt."""
 PROMPTS_OF_KIND = 2
 """Prompts of a value on average, at least: else it names prompts. Our choice."""
+LEAST_TRUTHS = 2  # different truths of a kind, else it may be the truth
 ROWS_LOOKED_AT = 5_000  # rows in which columns are looked for: our choice
 
 Path = tuple[str, ...]
 """A column, or a column and a key of its objects."""
 
 
-def find_kinds(rows: Sequence[Row], groups: Iterable[int], reward: Reward) -> list[str]:
+def find_kinds(
+    rows: Sequence[Row], groups: Sequence[int] | Codes, reward: Reward
+) -> list[str]:
     """Return of which kind each row is, "" where there is one kind alone.
 
     Kinds are what a route goes by, else data sources. Without these they are the values
     of a column, or of a key of `extra_info` and the like, that is named as kinds are;
-    or, beside a truth, that the reward reads, and names a value of.
+    or that the reward reads, and names a value of. Most of them have several truths:
+    else the column may well say the truth.
 
     Args:
         rows: All rows of the log.
@@ -40,20 +48,25 @@ def find_kinds(rows: Sequence[Row], groups: Iterable[int], reward: Reward) -> li
         reward: The reward.
     """
     path: Path = (reward.routed_by or "data_source",)
-    kinds = [_text_at(row, path) for row in rows]
+    kinds = [_text_of(_value_at(row, path)) for row in rows]
     if reward.routed_by or len({*kinds}) > 1:
         return kinds
-    sample = rows[:ROWS_LOOKED_AT]
-    has_truth = any("ground_truth" in row for row in sample)  # else it may be one
-    names_read = {*reward.needs, *constants(reward.functions)}
-    for path in _paths(sample):
-        values = _kinds_at(sample, groups, path)
-        is_read = (
-            has_truth and path[-1] in names_read and not names_read.isdisjoint(values)
-        )
-        if values and (is_read or path[-1] in KIND_NAMES):
-            return [_text_at(row, path) for row in rows]
-    return kinds
+    truth_names = {*reward.needs} - NO_TRUTH_COLUMNS
+    if any("ground_truth" in row for row in rows):
+        truth_names = {"ground_truth"}
+    code_texts = {*map(str, constants(reward.functions))}
+    sample = spread_out(np.arange(len(rows)), ROWS_LOOKED_AT).tolist()
+    for path in _paths([rows[place] for place in sample]):
+        is_read = path[-1] in reward.needs or path[-1] in code_texts
+        if not is_read and path[-1] not in KIND_NAMES:
+            continue
+        by_group = _kinds_of_groups(rows, groups, path)
+        if path[-1] not in KIND_NAMES and code_texts.isdisjoint(by_group.values()):
+            continue
+        kinds = [by_group.get(int(group), "") for group in groups]
+        if by_group and _have_several_truths(kinds, rows, truth_names):
+            return kinds
+    return [""] * len(rows)
 
 
 def _paths(rows: Sequence[Row]) -> Iterator[Path]:
@@ -75,23 +88,41 @@ def _value_at(row: Row, path: Path) -> Any:
     return value
 
 
-def _text_at(row: Row, path: Path) -> str:
-    value = _value_at(row, path)
+def _text_of(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _kinds_at(
+def _kinds_of_groups(
     rows: Sequence[Row], groups: Iterable[int], path: Path
-) -> Collection[str]:
-    """Return the values of a column if they are kinds: few texts, one for a prompt."""
+) -> dict[int, str]:
+    """Return the value of each group that has one, if these are kinds, else {}.
+
+    Kinds are few short texts or whole numbers, one for all rows of a prompt.
+    """
     by_group: dict[int, str] = {}
-    for row, group in zip(rows, groups, strict=False):
+    for row, group in zip(rows, groups, strict=True):
         value = _value_at(row, path)
-        if not isinstance(value, str) or len(value) > LONGEST_EXTRA_VALUE:
-            return ()
-        if by_group.setdefault(int(group), value) != value:
-            return ()
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # pandas makes these of numbers beside a missing one
+        kind = _text_of(value)
+        if not kind:
+            continue
+        if not isinstance(value, str | int) or len(kind) > LONGEST_EXTRA_VALUE:
+            return {}
+        if by_group.setdefault(int(group), kind) != kind:
+            return {}
     counts = Counter(by_group.values())
-    if not 1 < len(counts) <= MOST_EXTRA_VALUES:
-        return ()
-    return counts if counts.total() >= PROMPTS_OF_KIND * len(counts) else ()
+    is_few = 1 < len(counts) <= MOST_EXTRA_VALUES
+    return by_group if is_few and len(by_group) >= PROMPTS_OF_KIND * len(counts) else {}
+
+
+def _have_several_truths(
+    kinds: Sequence[str], rows: Sequence[Row], names: Collection[str]
+) -> bool:
+    """Return whether most kinds have several truths, if there are truths at all."""
+    truths: dict[str, set[str]] = defaultdict(set)
+    for kind, row in zip(kinds, rows, strict=True):
+        if kind and len(truths[kind]) < LEAST_TRUTHS:
+            truths[kind].add(repr([row.get(name) for name in names]))
+    several = sum(len(values) >= LEAST_TRUTHS for values in truths.values())
+    return not names or several > len(truths) / 2
