@@ -108,13 +108,16 @@ def _fold(root: Finding, members: Findings) -> Finding:
         evidence |= root.evidence
         gravest = replace(root, severity=gravest.severity)
     certain = {item.code for item in members if _is_certain(item)}
+    pays = {}
     for name, side in CONTAINED.items():
         first, *others = side
-        evidence[name] = first in certain and not certain.isdisjoint(others)
+        pays[name] = first in certain and not certain.isdisjoint(others)
         is_cause = root.code in (*side, PARTS_OF_TRUTH[0], MORE_THAN_TRUTH[0])
         is_cause &= root.evidence.get("answers") != "code"  # half of it only fails
-        if is_cause and evidence[name]:
+        if is_cause and pays[name]:
             code = CONTAINMENT
+    if code == CONTAINMENT != root.code:
+        evidence |= pays
     codes = []
     for item in (root, *members):
         codes += [item.code, *item.evidence.get("also", ())]
@@ -171,6 +174,9 @@ def _pool_parts(findings: Findings, parts: Sequence[str]) -> Finding:
         pooled |= rate_of(sum(counts), n)
     if any(counts) and "gain" in pooled:
         pooled["gain"] = fmean([evidence["gain"] for evidence in evidences], counts)
+    if findings[0].code == CONTAINMENT:
+        for name in CONTAINED:
+            pooled[name] = any(evidence[name] for evidence in evidences)
     also = chain.from_iterable(evidence.get("also", ()) for evidence in evidences)
     pooled["also"] = list(dict.fromkeys(also))
     examples = [item.examples[0] for item in findings if item.examples]
