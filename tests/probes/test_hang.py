@@ -4,16 +4,20 @@ import functools
 import re
 import time
 import types
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import regex
-from planted_probes import DATA, inside, probed
+from planted_probes import DATA, inside, probed, strict
 
 import rewardkit as rk
 from rewardkit.probes.code.constants import patterns_in
 from rewardkit.probes.code.patterns import slow_texts
-from rewardkit.probes.runner import Tries
+from rewardkit.probes.contract.hang import MOST_OTHER_TRIALS, try_to_hang
+from rewardkit.probes.runner import UNTRIED, Tries
 from rewardkit.scoring.deadlines import time_limit
+from rewardkit.strategies import STRATEGIES
 
 pytestmark = pytest.mark.integration
 
@@ -59,6 +63,27 @@ def test_each_source_is_tried_for_hangs(source, codes):
         only=["hang"],
     )
     assert [item.code for item in result.alarms] == codes
+
+
+@pytest.mark.parametrize("others", [0, 1, 20])
+def test_other_sources_are_tried_after_the_first_and_not_without_end(others):
+    subject = probed(strict, only="hang").calibration.subjects[0]
+    subjects = [replace(subject, part=f"s{place}") for place in range(others + 1)]
+    tries = SimpleNamespace(
+        varied=lambda columns, text: columns,
+        outcomes=lambda rows, siblings, until_gone: [UNTRIED] * len(rows),
+    )
+    observed = SimpleNamespace(
+        tries=tries,
+        calibration=SimpleNamespace(stand_in=subjects[0]),
+        subjects=subjects,
+        reward=SimpleNamespace(functions=[]),
+    )
+    parts = [trial.subject.part for trial in try_to_hang(observed, STRATEGIES)]
+    n_first = parts.count("s0")
+    assert parts[:n_first] == ["s0"] * n_first and n_first > 20
+    assert {*parts} == {subject.part for subject in subjects}
+    assert len(parts) - n_first <= min(others * n_first, MOST_OTHER_TRIALS)
 
 
 def powers(completion, ground_truth):

@@ -36,6 +36,8 @@ PATIENCE_FACTOR = 4.0
 """Times the limit that a late call gets, to be told from one that never ends."""
 LEAST_PATIENCE = 2.0
 """The same where the budget is spent. Our choice."""
+MOST_OTHER_TRIALS = 300
+"""Trials of other parts and kinds, about those of five. Our choice."""
 ASLEEP = 0.05
 """Share of its time that a call works which waits for something. Our choice."""
 
@@ -43,27 +45,31 @@ ASLEEP = 0.05
 def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTrial]:
     """Try completions that may hang a call until one does; the shortest first.
 
-    Those of a length that policies write are tried for each part of the log and each
-    kind of answer, the others once.
+    All are tried on one subject. Those of a length that policies write are then tried
+    for each other part of the log and each kind of answer, up to `MOST_OTHER_TRIALS`.
     """
     tries, stand_in = observed.tries, observed.calibration.stand_in
     if stand_in is None:
         return []
-    subjects = {(stand_in.part, stand_in.kind): stand_in}
-    for subject in observed.subjects:
-        subjects.setdefault((subject.part, subject.kind), subject)
-    planned = []
-    for subject in subjects.values():
+    others = {(subject.part, subject.kind): subject for subject in observed.subjects}
+    others.pop((stand_in.part, stand_in.kind), None)
+    repeated: list[ProbeTrial] = []
+    for subject in others.values():
         for trial in _plan_hangs(observed, subject, probes):
-            if subject is stand_in or len(trial.text) <= LONG_COMPLETION:
-                planned.append(trial)
-    # programs last, as a reward that runs them may well take its own time limit
-    planned.sort(key=lambda trial: (trial.probe is runs_for_ever, len(trial.text)))
+            if len(trial.text) <= LONG_COMPLETION:
+                repeated.append(trial)
+    planned = sorted(_plan_hangs(observed, stand_in, probes), key=_order)
+    planned += sorted(repeated, key=_order)[:MOST_OTHER_TRIALS]
     rows = [tries.varied(trial.subject.columns, trial.text) for trial in planned]
     siblings = [trial.subject.siblings for trial in planned]
     outcomes = tries.outcomes(rows, siblings, until_gone=True)
     pairs = zip(planned, outcomes, strict=True)
     return [replace(trial, outcomes=(outcome,)) for trial, outcome in pairs]
+
+
+def _order(trial: ProbeTrial) -> tuple[bool, int]:
+    """Put programs last: a reward that runs them may well take its own time limit."""
+    return trial.probe is runs_for_ever, len(trial.text)
 
 
 def _plan_hangs(
