@@ -1,8 +1,10 @@
 """Settings of all tests: no deadline an example, as processes share cores; the same examples every run."""
 
 import gc
+import signal
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -93,3 +95,22 @@ def no_workers(monkeypatch):
         raise CannotLimit("no worker is started")
 
     monkeypatch.setattr(TimeLimit, "run", refuse)
+
+
+@pytest.fixture
+def bounded() -> Iterator[None]:
+    """Fail the test instead of hanging where its calls take more than 5 s (linear work takes under 2).
+
+    Of processor time, as other work on the machine is no fault of the call.
+    """
+
+    def late(*_: object) -> None:
+        pytest.fail(
+            "still busy after 5 s: the work grows faster than the text", pytrace=False
+        )
+
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 5)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)

@@ -24,6 +24,7 @@ from planted_probes import (
 
 import rewardkit as rk
 from rewardkit.answers.formats import Format
+from rewardkit.probes.findings.causes import texts_in
 from rewardkit.probes.options import FAMILIES
 from rewardkit.strategies import STRATEGIES
 from rewardkit.strategies.guesses import STOCK_ANSWERS, STOCK_VALUES
@@ -785,6 +786,21 @@ def test_a_second_call_is_a_hole_where_no_right_completion_has_one(
             rows.append({**row, "ground_truth": json.dumps(right)})
     found = probed(has_calls, rows, only=["several_marks", "nested"]).alarms
     assert [item.code for item in found] == ["several_marks"] * (not is_usual)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<t>a</t> b <t>\nc</t>", {"a", "\nc"}),
+        ("<t>a</t><t>a</t>", {"a"}),
+        ("<t>a<t>b</t>c</t><t>d", {"a<t>b"}),
+        ("</t>a", set()),
+        ("<t>" * 400_000, set()),
+        ("<t>" * 400_000 + "</t>", {"<t>" * 399_999}),
+    ],
+)
+def test_texts_in_tags_are_read_in_linear_time(text, expected, bounded):
+    assert texts_in("t", text) == expected
 
 
 def test_probes_are_named_once_and_chosen_by_name_or_family():

@@ -89,14 +89,21 @@ def _needs_calls(tally: Tally, observed: Observed) -> bool:
         return True  # else a format without it had been as well paid
     if tally.falls[0].subject.kind not in CALL_KINDS:
         return False
-    marked = re.compile(rf"(?s)<{re.escape(form.tag)}>(.*?)</{re.escape(form.tag)}>")
     has_several = []
     for answer in observed.logged:
         if answer.is_right or (answer.is_right is None and answer.is_paid):
             turns = answer.row.get("messages")
             text = assistant_text(turns, turns="all", tool_calls=True)
-            has_several.append(len({*marked.findall(text or answer.completion)}) > 1)
+            calls = texts_in(form.tag, text or answer.completion)
+            has_several.append(len(calls) > 1)
     return bool(has_several) and fmean(has_several) >= RARE
+
+
+def texts_in(tag: str, text: str) -> set[str]:
+    """Return what stands in pairs of a tag, read in linear time."""
+    pieces = text.split(f"</{tag}>")[:-1]
+    opening = f"<{tag}>"
+    return {piece.partition(opening)[2] for piece in pieces if opening in piece}
 
 
 def _make_hole(tally: Tally, observed: Observed) -> Finding:
