@@ -27,6 +27,7 @@ from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.math.units import UNCHANGED, conversion, read_unit
 from rewardkit.primitives.verify.numbers import (
+    CONTEXT,
     Number,
     as_decimal,
     distance,
@@ -57,7 +58,8 @@ THOUSANDS = re.compile(
 )
 """What stands between thousands and is no point, comma or plain space."""
 NUMBER = re.compile(
-    r"(?<![\d.,A-Za-z_])[-+−]?[$€£]?"
+    r"(?<![\d.,A-Za-z_])(?<!\d[\u00a0\u2009\u202f])(?<!\d\{,\})(?<!\d\\!)"
+    r"(?!(?<=\d['\u2019])\d{3}(?!\d))[-+−]?[$€£]?"  # begins within no other number
     rf"\d(?:(?:[\d.,\u00a0\u2009\u202f]|{THOUSANDS.pattern}){{0,200}}\d)?+"
     r"(?![\dA-Za-z_])"
 )
@@ -538,17 +540,20 @@ def _is_rounded(number: int, other: int) -> bool:
 def find_factor(answer: str, truth: str) -> str | None:
     """Return what an answer divided by its truth is, to 6 digits.
 
-    None without numbers, and where one is 0 or the other one's negative, as no unit is.
+    None without numbers, and where one is 0 or the other one's negative, as no unit is,
+    or where no float holds the factor.
 
     >>> find_factor("250", "2.5 m"), find_factor("7", "7"), find_factor("0", "7")
     ('100', '1', None)
-    >>> find_factor("5", "-5") is None
-    True
+    >>> find_factor("5", "-5"), find_factor("7", "1e-400"), find_factor("1e400", "1")
+    (None, None, None)
     """
     number, right = _read_local(answer), _read_local(truth)
-    if not number or not right or as_decimal(number) == -as_decimal(right):
+    if not number or not right:
         return None
-    return f"{float(as_decimal(number)) / float(as_decimal(right)):.6g}"
+    factor = float(CONTEXT.divide(as_decimal(number), as_decimal(right)))
+    is_factor = math.isfinite(factor) and factor not in (0, -1)
+    return f"{factor:.6g}" if is_factor else None
 
 
 _NAMED_BY_NUMBER = re.compile(r"(?<![A-Za-z])(?![a-z]?m[23](?!\w))[A-Za-z]{1,3}\d")

@@ -145,6 +145,11 @@ Is the answer Paris? No. :: Paris :: unknown :: a question states nothing
 The answer is Parisian. Yes. :: Paris :: unknown :: it is a part of a word
 Answer: Paris. No. Answer: Rome. So. :: Paris :: wrong :: the last one counts
 """
+RIGHT_ROWS = [
+    *read_table(RIGHT),
+    ("123'" * 300, "7", "unknown", "a number too long has no part that is one"),
+    ("It is '500'", "7", "wrong", "quotes are around a number"),
+]
 """A completion, its truth, whether it is right, and why."""
 CERTAIN = {"right": 1.0, "wrong": 0.0, "unknown": math.nan}
 
@@ -196,7 +201,7 @@ def test_few_right_completions_that_earn_nothing_are_no_fault(
     assert found == codes, why
 
 
-@pytest.mark.parametrize(("completion", "truth", "right", "why"), read_table(RIGHT))
+@pytest.mark.parametrize(("completion", "truth", "right", "why"), RIGHT_ROWS)
 def test_a_completion_is_right_where_it_states_the_truth(completion, truth, right, why):
     expected = pytest.approx(CERTAIN[right], nan_ok=True)
     assert states_truth(completion, truth) == expected, why
