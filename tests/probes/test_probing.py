@@ -253,7 +253,7 @@ FOUND = {
         lambda completion, ground_truth: "none" not in completion,
         {},
         "ignores_truth high",
-        "What is paid instead: ",
+        "right answers 8 of 8 are paid, of the wrong ones 0 of 0. What is paid instead: ",
     ),
     "the wrong way round": (made(distance, range=None), {}, "inverted high", ""),
     "late": (
@@ -342,6 +342,8 @@ def test_a_cause_is_one_finding_with_its_component_and_its_data_source(
     assert ", ".join(found).strip() == alarms and told in result.alarms[0].sentence
     is_other_scale = "another scale" in result.alarms[0].sentence
     assert is_other_scale is ("but that score" in told)
+    says_paid = "8 of 8 are paid" in result.alarms[0].sentence
+    assert says_paid is ("8 of 8 are paid" in told)
     assert "nan" not in result.alarms[0].sentence and (
         alarms[:11] != "always_late" or result.calls <= 8
     )

@@ -197,8 +197,9 @@ def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
     code = MODE_CODES[calibration.mode]
     paid_answers = [answer for answer in observed.logged if not answer.is_unpaid]
     unpaid_answers = [answer for answer in observed.logged if answer.is_unpaid]
-    right = [answer for answer in observed.logged if answer.is_right]
-    wrong = [answer for answer in observed.logged if answer.is_right is False]
+    measured = [answer for answer in observed.logged if not math.isnan(answer.gain)]
+    right = [answer for answer in measured if answer.is_right]
+    wrong = [answer for answer in measured if answer.is_right is False]
     trait = None
     if unpaid_answers:
         trait = find_trait(paid_answers, unpaid_answers, "earn less")
