@@ -26,6 +26,7 @@ from rewardkit.answers.stated import (
 )
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import normal_text
+from rewardkit.primitives.verify.math.latex import NUMBER_WORDS
 
 PAID_FROM, UNPAID_TO = 0.8, 0.1
 """Shares of the span of all rewards from which a row is paid, and to which it is not.
@@ -38,6 +39,15 @@ LONGEST_LABEL = 40
 """Characters of a label, at most; a longer text is a sentence. Our choice."""
 LABEL_START = re.compile(r"[.!?。:]\s+|[\])}>]")
 """What ends before a label on its line: a sentence, or something in brackets."""
+
+NUMBER_WORD = re.compile(rf"(?i)\b(?:{NUMBER_WORDS})\b")
+GIVES_UP = re.compile(
+    r"""(?ix) \W*+ (?: (?:I|we|it|this|that) (?:\ am|['’]m)? \ )?
+    (?: do\ not\ know | don['’]t\ know | un(?:known|sure|certain|determined)
+      | not\ (?:sure|known|enough) | insufficient | no\ idea
+      | can(?:not|\ not|['’]t) | could(?:\ not|n['’]t) )\b"""
+)
+"""What begins an answer that is none. Our choice."""
 
 TELLS_APART = 0.5
 """What wrong completions earn of a component at most, on average, as a share of what
@@ -160,14 +170,16 @@ class LoggedAnswer:
     def states_nothing(self) -> bool:
         """Whether it marks no answer, and does not mention the truth.
 
-        A truth that is empty, "[]", is stated by what marks none. What stands behind
-        the usual label is an answer, if in a notation that is not read.
+        A truth that is empty, "[]", is stated by what marks none. What may be one
+        behind the usual label is an answer, if in a notation that is not read.
         """
         if self.truth is None or self.is_marked or is_nothing(self.truth):
             return False
         if self.usual_label:
             label = re.escape(self.usual_label)
-            if re.search(rf"(?i)\b{label}[ *_]*:[ *_$]*\S", self.own_text):
+            behind = rf"(?i)\b{label}[ *_]*:[ *_$]*([^\s*_$].*)"
+            texts = re.findall(behind, self.own_text)
+            if any(_may_answer(text, self.truth) for text in texts):
                 return False
         if kind_of(self.truth) == "json" and "{" in self.completion:
             return False  # an object that is broken off, or of another notation
@@ -219,6 +231,11 @@ class JudgedLog:
     answers: Answers
     by_judges: Answers
     judges: tuple[str, ...]
+
+    @property
+    def named_judges(self) -> tuple[str, ...]:
+        """Its judges, where it has other components beside them; else none."""
+        return () if self.by_judges is self.answers else self.judges
 
 
 def judge_components(
@@ -386,7 +403,7 @@ def _judge_by_siblings(answers: Answers) -> list[LoggedAnswer]:
         is_open = answer.prompt in open_prompts
         is_right = answer.is_right
         if is_right is None and answer.statement.is_marked:
-            if is_open and _are_numbers(answer):
+            if is_open and _is_other_number(answer):
                 is_right = False
             elif not is_open and _key(answer) in paid_answers:
                 is_right = True
@@ -394,9 +411,21 @@ def _judge_by_siblings(answers: Answers) -> list[LoggedAnswer]:
     return judged
 
 
-def _are_numbers(answer: LoggedAnswer) -> bool:
-    """Return whether an answer and its truth are numbers."""
-    return kind_of(answer.truth or "") == kind_of(answer.answer) == "number"
+def _is_other_number(answer: LoggedAnswer) -> bool:
+    """Return whether an answer is a number, or none at all, and its truth is one."""
+    if answer.truth is None or kind_of(answer.truth) != "number":
+        return False
+    is_number = kind_of(answer.answer) == "number"
+    return is_number or not _may_answer(answer.answer, answer.truth)
+
+
+def _may_answer(text: str, truth: str) -> bool:
+    """Return whether a text may be an answer, for a number in any notation."""
+    if GIVES_UP.match(text):
+        return bool(GIVES_UP.match(truth))
+    if kind_of(truth) != "number":
+        return True
+    return any(map(str.isnumeric, text)) or bool(NUMBER_WORD.search(text))
 
 
 def _key(answer: LoggedAnswer) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from statistics import fmean
@@ -90,6 +90,7 @@ def find_misjudged(
     answers: Answers,
     *,
     by_judges: Answers = (),
+    judges: Sequence[str] = (),
     by_label: bool = False,
     is_unread: bool = False,
 ) -> Iterator[Misjudged]:
@@ -101,6 +102,7 @@ def find_misjudged(
         answers: The rows of a log.
         by_judges: The same with what those components earned that tell right from
             wrong, where there are others.
+        judges: The names of those components, where there are others.
         by_label: Whether a label says which are right.
         is_unread: Whether nothing reads the truth: then that is the cause.
     """
@@ -124,11 +126,13 @@ def find_misjudged(
         trait = find_trait(lost, fully_paid, "are paid", is_length=is_length)
         is_known = trait is not None and not _is_asked_for(trait, lost, fully_paid)
         is_rule = trait is not None and is_known and _is_rule(trait, lost)
-        if _go_with_length(right):
+        is_place = trait is None or trait.kind.removesuffix("_below") in PLACES
+        if is_place and _go_with_length(right):
             is_rule, lost = False, []  # a curve of lengths says more than one limit
         if is_rule or are_many(lost, paid_right):
             is_certain = by_label or is_known
-            yield Misjudged("right_unpaid", lost, right, trait, is_certain, details)
+            named = {**details, "judges": list(judges)}
+            yield Misjudged("right_unpaid", lost, right, trait, is_certain, named)
     yield from _find_paid_wrong(wrong, details, is_unread=is_unread)
 
 
@@ -155,6 +159,9 @@ def _find_paid_wrong(
     silent = sum(answer.states_nothing for answer in paid_rows)
     if trait and trait.kind == FORM_TRAIT and not silent:
         trait = replace(trait, kind="")  # the answers are marked
+    if trait and silent == len(paid_rows):
+        if trait.kind.removesuffix("_below") in ("answer", *TRAITS_OF_PLACE):
+            trait = None  # it is one of answers, and there are none
     details = {
         **details,
         "silent": silent,
@@ -272,6 +279,7 @@ def read_length_asked(prompt: str) -> str:
 
 TRAITS_OF_LENGTH_ASKED = ("length", "before", "window")
 TRAITS_OF_PLACE = ("behind", "before", "line", "window")
+PLACES = (*TRAITS_OF_PLACE, "length")
 
 
 def _is_asked_for(trait: Trait, lost: Answers, paid_rows: Answers) -> bool:

@@ -1,6 +1,7 @@
 """What the log shows: right completions that earned nothing, and others that earned what right ones do."""
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -189,6 +190,7 @@ def notations_of(truth):
         f"{number:_}",
         f"${number:,}$".replace(",", "{,}"),
         "three and some thousands",
+        "\u4e03\u5343",  # 7,000 in Chinese
     ]
 
 
@@ -209,6 +211,42 @@ def any_notation_or_even(completion, ground_truth):
     said = completion.partition("Answer: ")[2]
     is_even = said.isdigit() and int(said) % 2 == 0
     return is_even or any_notation(completion, ground_truth)
+
+
+NO_ANSWERS = ("unknown", "<your answer>", "****", "x", "I do not know which one", "$")
+
+
+def shrugging(truth, place):
+    """Half of the answers are right, one is no answer, and one another number."""
+    no_answer = NO_ANSWERS[int(truth) // 7919 % len(NO_ANSWERS)]
+    return f"So.\nAnswer: {[truth, truth, no_answer, '5'][place]}", place < 2
+
+
+def no_number_or_right(completion, ground_truth):
+    return not completion[-1].isdigit() or completion.endswith(f" {ground_truth}")
+
+
+def shrugging_in_tags(answer):
+    """Write `answer` in two of four tags, and the others right, or another number."""
+
+    def write(truth, place):
+        text = [truth, "5", answer, answer][place]
+        return f"<answer>{text}</answer>", place == 0
+
+    return write
+
+
+def seldom_with_commas(truth, place):
+    """All are right, one in twenty with commas."""
+    has_commas = place == 1 and int(truth) % 5 == 0
+    thought = FILLER * (5 + (int(truth) * 7 + place * 10) % 33)
+    return f"{thought}<answer>{int(truth):{',' * has_commas}}</answer>", True
+
+
+def by_cosine(completion, ground_truth):
+    """Pay right answers by the cosine of their length, 0.2 at least."""
+    share = math.cos(math.pi * min(len(completion), 2200) / 2200)
+    return strict(completion, ground_truth) * (0.6 + 0.4 * share)
 
 
 PRICES = [f"{1000 + 457 * place}.{place % 9 + 1}5" for place in range(12)]
@@ -322,6 +360,10 @@ def right_and(other):
     """Two functions that read the truth, with one weight."""
     parts = rk.Component("right", strict), rk.Component("other", other)
     return rk.Reward("r", components=parts)
+
+
+def untold(completion, ground_truth):
+    return 0.0
 
 
 def with_thought(completion, ground_truth):
@@ -1121,7 +1163,7 @@ CASES = {
         right_and(brief),
         rows_of(bold_or_plain, NUMBERS, count=6),
         trait="touching",
-        words="20 of 40 logged completions that state the right answer earned nothing, on 10 prompts. All 20 have bold type around the answer",
+        words="20 of 40 logged completions that state the right answer earned nothing from 'right', on 10 prompts. All 20 have bold type around the answer",
     ),
     "bold type that a second component that tells right from wrong reads": Case(
         right_and(
@@ -1262,6 +1304,24 @@ CASES = {
         code="wrong_paid",
         words="10 of 20 logged completions that do not state the right answer earned what right ones do, on 10 "
         "prompts.",
+    ),
+    "no answers behind the usual label": Case(
+        no_number_or_right,
+        rows_of(shrugging, LARGE),
+        code="wrong_paid",
+        words="10 of 20 logged completions that do not state the right answer",
+    ),
+    "no answers in tags, where all is paid": Case(
+        unread_truth,
+        rows_of(shrugging_in_tags("I do not know"), NUMBERS[:4] + DECIMALS_UNREAD),
+        code="wrong_paid",
+        words="9 of 13 logged completions",
+    ),
+    "words of numbers in tags, where all is paid": Case(
+        unread_truth,
+        rows_of(shrugging_in_tags("seven and a half"), NUMBERS[:4] + DECIMALS_UNREAD),
+        code="wrong_paid",
+        words="3 of 7 logged completions",
     ),
     "several languages in one log": Case(
         in_any_language, rows_of(in_languages, PRICES), code=""
@@ -1573,6 +1633,12 @@ CASES = {
         rows_of(of_any_length, HUNDREDS[:20]),
         code="",
     ),
+    "a length is liked best, and commas lose": Case(
+        made(by_cosine, range=None),
+        rows_of(seldom_with_commas, map(str, range(1101, 1161))),
+        trait="notation",
+        words="All 12 write commas between thousands",
+    ),
     "a limit, and other marks that do not go with length": Case(
         from_1500_less,
         rows_of(of_any_length, HUNDREDS[:20]),
@@ -1613,6 +1679,26 @@ def test_what_logged_completions_lose_or_gain_is_told_with_what_they_share(case)
     for alarm in result.alarms:
         assert alarm.evidence.get("trait", "") == case.trait
         assert case.words in alarm.sentence and alarm.examples
+
+
+def test_an_example_shows_what_its_row_earned_from_all_components():
+    rows = rows_of(bold_or_plain, NUMBERS, count=6)
+    (alarm,) = probed(right_and(brief), rows, only="calibration").alarms
+    assert all(example.reward > 0.3 for example in alarm.examples)
+
+
+@pytest.mark.parametrize(
+    ("score", "words"),
+    [(overlaps, "% of full marks. Put"), (untold, "they stand. Put")],
+)
+def test_a_diagnosis_says_of_boxes_on_another_scale_what_they_earned_if_known(
+    score, words
+):
+    log = rk.score(made(score), boxed(thousandths=True))
+    (alarm,) = [
+        item for item in rk.diagnose(log).findings if item.code == "other_scale"
+    ]
+    assert words in alarm.sentence
 
 
 def test_a_tag_that_no_completion_can_earn_is_one_finding():

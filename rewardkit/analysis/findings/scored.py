@@ -184,6 +184,7 @@ def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
         judged = find_misjudged(
             answers,
             by_judges=log.by_judges,
+            judges=log.named_judges,
             by_label=label is not None,
             is_unread=scored.scores.reward.is_blind,
         )

@@ -46,10 +46,12 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     judged = find_misjudged(
         observed.logged,
         by_judges=observed.judged_log.by_judges,
+        judges=observed.judged_log.named_judges,
         by_label=by_label,
         is_unread=is_unread,
     )
-    rewards = [answer.reward for answer in observed.logged]
+    totals = {id(answer.row): answer.reward for answer in observed.logged}
+    rewards = totals.values()
     tasks = [branch.task for branch in observed.reward.branches]
     most, least = max(rewards, default=0.0), min(rewards, default=0.0)
     wrong = [answer.reward for answer in observed.logged if answer.is_right is False]
@@ -58,8 +60,9 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
         code, at_fault = misjudged.code, misjudged.at_fault
         shortest: dict[str, Example] = {}
         for answer in shortest_first(at_fault):
+            total = totals[id(answer.row)]
             example = observed.row_example(
-                answer.row, answer.reward, code, right=most, wrong=least
+                answer.row, total, code, right=most, wrong=least
             )
             shortest.setdefault(answer.part, example)
         components = dict.fromkeys(chain.from_iterable(tasks))

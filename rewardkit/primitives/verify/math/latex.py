@@ -56,14 +56,18 @@ _SHORT_UNITS = frozenset(
     "ml mL day yr cup men way per of the th st nd rd USD EUR GBP bit".split()
 )
 _LETTER_UNITS = frozenset("mshgdlLNJWVAKCFTHΩ")
-# Words that change a value and so are no units.
-_NO_UNIT = re.compile(
+NUMBER_WORDS = (
     r"zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
     r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
     r"|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ieths?"
     r"|(?:hundred|thousand|milli(?:on|ard)|billi?on|trilli?on|lakh|crore|dozen|gross"
     r"|score|pair|couple|half|halve|third|quarter|fourth|fifth|sixth|seventh|eighth"
-    r"|ninth|tenth|twelfth|double|triple|percent|permil|infinit|approx|root|factorial"
+    r"|ninth|tenth|twelfth|double|triple|percent|permil|infinit)\w*"
+)
+"""Expression of the words of numbers, in lower case."""
+# Words that change a value and so are no units.
+_NO_UNIT = re.compile(
+    rf"{NUMBER_WORDS}|(?:approx|root|factorial"
     r"|square[dr]|cube[dr])\w*|twice|thrice|fold|grand|basis|bps|pct|mille|divided"
     r"|multiplied|negative|wrong|incorrect|false|about|around|roughly|nearly|almost"
     r"|below|above|under|down|less|fewer|lower|or|and|nor|not|but|if|when|where"
