@@ -264,7 +264,7 @@ def far_answers(subject: Subject) -> Iterator[str]:
                 yield _write(subject, _with_values(changed, right))
     elif subject.kind == "list":
         items = _list_items(subject)
-        if len(items) > 2:
+        if len(items) > 2 and items.count(items[0]) < len(items):
             yield _write_items(subject, [items[0]] * len(items))
             yield _write_items(subject, [items[-1]] * len(items))
     elif subject.kind == "text" and len(text) > 5:

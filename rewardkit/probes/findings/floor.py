@@ -249,7 +249,7 @@ def _score_near_misses(observed: Observed) -> Iterator[Fall]:
     """Yield each nearly right answer that was judged, with its gain as its size."""
     for trial in observed.trials:
         subject = trial.subject
-        if trial.probe.knows != "near" or subject.part != observed.part:
+        if trial.probe.family != "near_misses" or subject.part != observed.part:
             continue
         is_single = len(trial.outcomes) == 1 and not trial.attempt.columns
         if is_single and subject.kind != ESTIMATE and not math.isnan(trial.reward):
