@@ -468,6 +468,18 @@ def test_a_column_that_may_be_the_truth_names_no_kinds(change, expected):
     assert {*kinds} == expected
 
 
+def policy(completion, rule, steps):
+    return float(rule == "refuse" or steps in completion)
+
+
+def test_without_a_ground_truth_columns_that_a_reward_reads_name_no_kinds():
+    rules = ["refuse", "comply"] * 10
+    rows = [{"rule": rule, "steps": str(place)} for place, rule in enumerate(rules)]
+    assert {*find_kinds(rows, range(20), made(policy))} == {""}
+    truths = [{**row, "ground_truth": row["steps"]} for row in rows]
+    assert {*find_kinds(truths, range(20), made(policy))} == {"refuse", "comply"}
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [

@@ -51,13 +51,13 @@ def find_kinds(
     kinds = [_text_of(_value_at(row, path)) for row in rows]
     if reward.routed_by or len({*kinds}) > 1:
         return kinds
-    truth_names = {*reward.needs} - NO_TRUTH_COLUMNS
-    if any("ground_truth" in row for row in rows):
-        truth_names = {"ground_truth"}
+    has_truth = any("ground_truth" in row for row in rows)
+    truth_names = {"ground_truth"} if has_truth else {*reward.needs} - NO_TRUTH_COLUMNS
     code_texts = {*map(str, constants(reward.functions))}
     sample = spread_out(np.arange(len(rows)), ROWS_LOOKED_AT).tolist()
     for path in _paths([rows[place] for place in sample]):
-        is_read = path[-1] in reward.needs or path[-1] in code_texts
+        # without a ground_truth what the reward reads says what is right
+        is_read = has_truth and path[-1] in {*reward.needs, *code_texts}
         if not is_read and path[-1] not in KIND_NAMES:
             continue
         by_group = _kinds_of_groups(rows, groups, path)
