@@ -126,7 +126,7 @@ def find_misjudged(
         trait = find_trait(lost, fully_paid, "are paid", is_length=is_length)
         is_known = trait is not None and not _is_asked_for(trait, lost, fully_paid)
         is_rule = trait is not None and is_known and _is_rule(trait, lost)
-        is_place = trait is None or trait.kind.removesuffix("_below") in PLACES
+        is_place = trait is None or trait.figure in TRAITS_ON_CURVE
         if is_place and _go_with_length(right):
             is_rule, lost = False, []  # a curve of lengths says more than one limit
         if is_rule or are_many(lost, paid_right):
@@ -160,7 +160,7 @@ def _find_paid_wrong(
     if trait and trait.kind == FORM_TRAIT and not silent:
         trait = replace(trait, kind="")  # the answers are marked
     if trait and silent == len(paid_rows):
-        if trait.kind.removesuffix("_below") in ("answer", *TRAITS_OF_PLACE):
+        if trait.figure in ("answer", *TRAITS_OF_PLACE):
             trait = None  # it is one of answers, and there are none
     details = {
         **details,
@@ -279,7 +279,7 @@ def read_length_asked(prompt: str) -> str:
 
 TRAITS_OF_LENGTH_ASKED = ("length", "before", "window")
 TRAITS_OF_PLACE = ("behind", "before", "line", "window")
-PLACES = (*TRAITS_OF_PLACE, "length")
+TRAITS_ON_CURVE = (*TRAITS_OF_PLACE, "length")
 
 
 def _is_asked_for(trait: Trait, lost: Answers, paid_rows: Answers) -> bool:
@@ -294,7 +294,7 @@ def _is_asked_for(trait: Trait, lost: Answers, paid_rows: Answers) -> bool:
         labels = {answer.written_label for answer in paid_rows}
         pairs = product(prompts, labels - {""})
         return not all(prompts) or any(label in text for text, label in pairs)
-    if trait.kind.removesuffix("_below") in TRAITS_OF_LENGTH_ASKED:
+    if trait.figure in TRAITS_OF_LENGTH_ASKED:
         if all(map(ASKS_FOR_LENGTH.search, prompts)):
             return True
     if trait.kind not in TRAITS_OF_PLACE:

@@ -71,9 +71,9 @@ def find_other_scales(
                 if factor != "1" and is_unpaid:
                     unpaid[kind, name, factor].append(answer)
     for (kind, name, factor), lost in unpaid.items():
-        truths = {str(answer.row[name]) for answer in lost}
+        truths = [str(answer.row[name]) for answer in lost]
         count = counts[kind, name]
-        if len(truths) >= LEAST_FACTORS and len(lost) >= FACTOR_SHARE * count:
+        if _are_many(truths, count):
             yield OtherScale(kind, name, factor, lost, count)
 
 
@@ -108,7 +108,11 @@ def find_common_factor(answers: Iterable[str], truths: Iterable[Any]) -> str:
             truths_of[factor].append(str(truth))
     total = sum(map(len, truths_of.values()))
     factor = max(truths_of, key=lambda name: len(truths_of[name]), default="1")
-    places = truths_of[factor]
-    is_common = len(places) >= FACTOR_SHARE * total
-    is_common &= len(set(places)) >= LEAST_FACTORS
+    is_common = _are_many(truths_of[factor], total)
     return factor if is_common and factor != "1" else ""
+
+
+def _are_many(truths: Sequence[str], count: int) -> bool:
+    """Return whether answers that are off alike are many of `count`, to many truths."""
+    is_share = len(truths) >= FACTOR_SHARE * count
+    return is_share and len(set(truths)) >= LEAST_FACTORS

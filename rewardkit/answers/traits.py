@@ -58,6 +58,10 @@ TOUCHING = {
 """Expression of the text before an answer -> what touches the answer then."""
 
 
+BELOW = "_below"
+"""End of the kinds of traits that lie below a limit."""
+
+
 @dataclass(frozen=True)
 class Trait:
     """What rows at fault have in common.
@@ -70,6 +74,11 @@ class Trait:
     says: str
     score: float
     others: int = 0
+
+    @property
+    def figure(self) -> str:
+        """The kind of trait, whether above or below a limit."""
+        return self.kind.removesuffix(BELOW)
 
 
 # --- what is compared
@@ -261,7 +270,7 @@ def _split(values: Sequence[str | int], others: Sequence[str | int]) -> Iterator
             has = [value in common for value in values]
             yield "", " or ".join(common), has, [value in common for value in others]
         return
-    for sign, comparative, suffix in ((1, "more", ""), (-1, "fewer", "_below")):
+    for sign, comparative, suffix in ((1, "more", ""), (-1, "fewer", BELOW)):
         lengths = [sign * int(value) for value in values]
         lengths_of_others = [sign * int(value) for value in others]
         limit = find_limit(lengths, lengths_of_others)

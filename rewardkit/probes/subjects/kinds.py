@@ -54,11 +54,11 @@ def find_kinds(
     has_truth = any("ground_truth" in row for row in rows)
     truth_names = {"ground_truth"} if has_truth else {*reward.needs} - NO_TRUTH_COLUMNS
     code_texts = {*map(str, constants(reward.functions))}
+    # without a ground_truth what the reward reads says what is right
+    names_read = {*reward.needs, *code_texts} if has_truth else set()
     sample = spread_out(np.arange(len(rows)), ROWS_LOOKED_AT).tolist()
     for path in _paths([rows[place] for place in sample]):
-        # without a ground_truth what the reward reads says what is right
-        is_read = has_truth and path[-1] in {*reward.needs, *code_texts}
-        if not is_read and path[-1] not in KIND_NAMES:
+        if path[-1] not in names_read | KIND_NAMES:
             continue
         by_group = _kinds_of_groups(rows, groups, path)
         if path[-1] not in KIND_NAMES and code_texts.isdisjoint(by_group.values()):
