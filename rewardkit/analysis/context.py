@@ -150,7 +150,9 @@ def context_of(
     return Context(table, usable, label, why, columns, unasked, values)
 
 
-def read_label(values: Sequence[Any], name: str) -> tuple[Floats | None, str]:
+def read_label(
+    values: Sequence[Any], name: str, *, may_be_one: bool = False
+) -> tuple[Floats | None, str]:
     """Return a label as 0 and 1, NaN where missing, or None and why it is none.
 
     Of two values the higher is right. True, false, yes and no may be texts.
@@ -158,11 +160,14 @@ def read_label(values: Sequence[Any], name: str) -> tuple[Floats | None, str]:
     Args:
         values: Of all rows, None where missing.
         name: The name of the column.
+        may_be_one: Whether it may say the same of every row: above 0 is right.
 
     >>> read_label(["yes", "No", None], "ok")[0]
     array([ 1.,  0., nan])
     >>> read_label([1, 1], "ok"), read_label([None], "ok")[1]
     ((None, "'ok' is 1 wherever it has a value"), "'ok' has no value in any row")
+    >>> [read_label([x, None], "ok", may_be_one=True)[0][0].item() for x in (-1, 0, 1)]
+    [0.0, 0.0, 1.0]
     """
     column = truths(list(values))
     filled = pd.Series(column, dtype=object).dropna().tolist()
@@ -178,9 +183,9 @@ def read_label(values: Sequence[Any], name: str) -> tuple[Floats | None, str]:
     levels = np.unique(numbers[~np.isnan(numbers)])
     if not len(levels):
         return None, f"{name!r} has no finite value in any row"
-    if len(levels) == 1:
+    if len(levels) == 1 and not may_be_one:
         return None, f"{name!r} is {levels[0]:g} wherever it has a value"
-    if len(levels) != 2:
+    if len(levels) > 2:
         listed = ", ".join(f"{level:g}" for level in levels[:5])
         if len(levels) > 5:
             listed += " ..."
@@ -188,21 +193,8 @@ def read_label(values: Sequence[Any], name: str) -> tuple[Floats | None, str]:
             f"{name!r} is not one of two values: it has {listed}; make a column of "
             "true and false of it"
         )
-    return np.where(np.isnan(numbers), np.nan, numbers == levels[1]), ""
-
-
-def read_only_verdict(values: Sequence[Any]) -> bool | None:
-    """Return what a label says where it says the same of every row, else None.
-
-    >>> read_only_verdict([0, None, 0]), read_only_verdict([-1]), read_only_verdict([1])
-    (False, False, True)
-    >>> read_only_verdict([0, 1]) is None
-    True
-    """
-    filled = pd.Series(truths(list(values)), dtype=object).dropna()
-    if filled.nunique() != 1 or not numeric(filled.tolist()):
-        return None
-    return float(filled.iloc[0]) > 0  # -1 is wrong beside 1
+    least = levels[0] if len(levels) == 2 else 0.0  # -1 is wrong, also without a 1
+    return np.where(np.isnan(numbers), np.nan, numbers > least), ""
 
 
 def _why_not_independent(

@@ -19,7 +19,7 @@ from rewardkit.analysis.rehearsal.curves import (
 )
 from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook, share_text
 from rewardkit.analysis.rehearsal.rehearsal import PACES, Rehearsal, rehearse_view
-from rewardkit.analysis.rehearsal.rows import read_task, stages_of
+from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics import Interval
 from rewardkit.analysis.statistics.pairs import first_siblings
 from rewardkit.analysis.view import View
@@ -315,7 +315,7 @@ def rounded(value: float) -> str:
 
 def _describe_start(view: View) -> str:
     """Say which steps of a run learners begin as, "" where the log is of no run."""
-    is_start = stages_of(view) == 0
+    is_start = view.stages == 0
     if is_start.all():
         return ""
     assert view.context.steps is not None
@@ -345,7 +345,7 @@ def _describe_lost_by_rate(run: Rehearsal) -> str:
 def _best_of(view: View) -> BestOf:
     """Return what the best siblings by reward do of the task, of groups of several."""
     task = read_task(view)
-    rewards = np.where(stages_of(view) == 0, view.rewards, np.nan)
+    rewards = np.where(view.stages == 0, view.rewards, np.nan)
     size = int(np.median(view.stats.count[view.stats.has_pairs]))
     is_known = ~np.isnan(task) & ~np.isnan(rewards)
     if not is_known.any():

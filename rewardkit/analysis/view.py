@@ -10,6 +10,7 @@ import numpy as np
 
 from rewardkit.analysis.rewarded_rows import ROUNDING, RewardedRows
 from rewardkit.analysis.statistics import (
+    Codes,
     Floats,
     GroupStats,
     Interval,
@@ -29,6 +30,13 @@ from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Part, Reward
 from rewardkit.rewards.route import Plan, apply_transform
 
+STEPS_AT_START = 0.15
+"""Share of the steps of a run that are its first stage. Our choice."""
+GROUPS_AT_START = 32
+"""Groups of that stage, at least: they say how a policy writes. Our choice."""
+FEWEST_STEPS = 10
+"""Steps in which a policy may change. Our choice."""
+
 
 @dataclass(frozen=True, eq=False)
 class View(RewardedRows):
@@ -36,6 +44,29 @@ class View(RewardedRows):
 
     It is what the rules of a diagnosis look at.
     """
+
+    # --- groups and steps
+
+    @cached_property
+    def first_rows(self) -> Codes:
+        """Return the first row of each group, (groups,): it stands for the prompt."""
+        return np.unique(self.groups, return_index=True)[1]
+
+    @cached_property
+    def stages(self) -> Codes:
+        """Return codes of the stages of a run, 0 for the rows it began with, (rows,).
+
+        All are 0 where there are no steps, or too few for a policy to change.
+        """
+        steps = self.context.steps
+        stages = np.zeros(len(self), dtype=np.intp)
+        if steps is None or np.isnan(steps).any() or np.ptp(steps) < FEWEST_STEPS:
+            return stages
+        distinct, places = np.unique(steps, return_inverse=True)
+        groups = np.cumsum(np.bincount(places[self.first_rows]))
+        enough = 1 + int(np.searchsorted(groups, GROUPS_AT_START))
+        first_steps = max(enough, math.ceil(STEPS_AT_START * len(distinct)))
+        return np.asarray(places // first_steps, dtype=np.intp)
 
     # --- the task
 

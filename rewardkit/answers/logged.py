@@ -225,17 +225,14 @@ class JudgedLog:
 
     `by_judges` are the same rows by what its components `judges` earned: those that do
     not pay wrong completions about as much as right ones. With the pay of the others a
-    right one that is not recognised would seem to be paid.
+    right one that is not recognised would seem to be paid. `by_label` tells whether a
+    trusted label says which are right.
     """
 
     answers: Answers
     by_judges: Answers
     judges: tuple[str, ...]
-
-    @property
-    def named_judges(self) -> tuple[str, ...]:
-        """Its judges, where it has other components beside them; else none."""
-        return () if self.by_judges is self.answers else self.judges
+    by_label: bool
 
 
 def judge_components(
@@ -259,13 +256,14 @@ def judge_components(
         total = list(map(sum, zip(*columns, strict=True)))
         return judge_log(rows, total, routed_by=routed_by, labels=labels)
 
-    answers, names = judge(earned), tuple(earned)
+    answers = by_judges = judge(earned)
+    names = tuple(earned)
     verdicts = {id(answer.row): answer.is_right for answer in answers}
     is_right = [verdicts.get(id(row)) for row in rows]
     judges = tuple(name for name in names if _tells_apart(earned[name], is_right))
-    if judges in ((), names):
-        return JudgedLog(answers, answers, names)
-    return JudgedLog(answers, judge(judges), judges)
+    if judges and judges != names:
+        by_judges = judge(judges)
+    return JudgedLog(answers, by_judges, judges or names, bool(labels))
 
 
 def _tells_apart(earned: Sequence[float], is_right: Sequence[bool | None]) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.formats import TAG
-from rewardkit.answers.logged import Answers, LoggedAnswer
+from rewardkit.answers.logged import Answers, JudgedLog, LoggedAnswer
 from rewardkit.answers.stated import read_statement
 from rewardkit.answers.traits import (
     FORM_TRAIT,
@@ -86,27 +86,16 @@ class Misjudged:
         }
 
 
-def find_misjudged(
-    answers: Answers,
-    *,
-    by_judges: Answers = (),
-    judges: Sequence[str] = (),
-    by_label: bool = False,
-    is_unread: bool = False,
-) -> Iterator[Misjudged]:
+def find_misjudged(log: JudgedLog, *, is_unread: bool = False) -> Iterator[Misjudged]:
     """Find completions that are right and earned nothing, then others that are paid.
 
     Few of a sort are none, as one may be a slip.
 
     Args:
-        answers: The rows of a log.
-        by_judges: The same with what those components earned that tell right from
-            wrong, where there are others.
-        judges: The names of those components, where there are others.
-        by_label: Whether a label says which are right.
+        log: The rows of a log.
         is_unread: Whether nothing reads the truth: then that is the cause.
     """
-    read_rows = by_judges or answers
+    read_rows, by_label = log.by_judges, log.by_label
     right = [answer for answer in read_rows if answer.is_right]
     if not right:
         return
@@ -117,7 +106,7 @@ def find_misjudged(
         marks = asked_for | {answer.statement.mark for answer in paid_right}
         right = [answer for answer in right if answer.statement.mark in marks]
     lost = [answer for answer in right if answer.is_unpaid]
-    wrong = [answer for answer in answers if answer.is_right is False]
+    wrong = [answer for answer in log.answers if answer.is_right is False]
     details: dict[str, Any] = {"by_label": by_label}
     if not is_unread and paid_right and len(lost) >= LEAST_ROWS:
         fully_paid = [answer for answer in paid_right if answer.is_paid] or paid_right
@@ -131,6 +120,7 @@ def find_misjudged(
             is_rule, lost = False, []  # a curve of lengths says more than one limit
         if is_rule or are_many(lost, paid_right):
             is_certain = by_label or is_known
+            judges = () if read_rows is log.answers else log.judges
             named = {**details, "judges": list(judges)}
             yield Misjudged("right_unpaid", lost, right, trait, is_certain, named)
     yield from _find_paid_wrong(wrong, details, is_unread=is_unread)

@@ -71,9 +71,9 @@ def find_other_scales(
                 if factor != "1" and is_unpaid:
                     unpaid[kind, name, factor].append(answer)
     for (kind, name, factor), lost in unpaid.items():
-        truths = [str(answer.row[name]) for answer in lost]
+        truths = {str(answer.row[name]) for answer in lost}
         count = counts[kind, name]
-        if _are_many(truths, count):
+        if len(truths) >= LEAST_FACTORS and len(lost) >= FACTOR_SHARE * count:
             yield OtherScale(kind, name, factor, lost, count)
 
 
@@ -91,28 +91,3 @@ def _find_factors(
         factors = find_box_factors(answer.answer, truth, size)
         if factors is not None:
             yield name, "boxes", factors
-
-
-def find_common_factor(answers: Iterable[str], truths: Iterable[Any]) -> str:
-    """Return what many answers are, divided by their truths; "" for 1, or for none.
-
-    >>> find_common_factor(["41"] * 9, ["42"] * 9)
-    ''
-    >>> find_common_factor(["250", "700", "110", "30"], ["2.5", "7", "1.1", "0.3"])
-    '100'
-    """
-    truths_of: dict[str, list[str]] = defaultdict(list)
-    for answer, truth in zip(answers, truths, strict=True):
-        factor = find_factor(answer, str(truth))
-        if factor is not None:
-            truths_of[factor].append(str(truth))
-    total = sum(map(len, truths_of.values()))
-    factor = max(truths_of, key=lambda name: len(truths_of[name]), default="1")
-    is_common = _are_many(truths_of[factor], total)
-    return factor if is_common and factor != "1" else ""
-
-
-def _are_many(truths: Sequence[str], count: int) -> bool:
-    """Return whether answers that are off alike are many of `count`, to many truths."""
-    is_share = len(truths) >= FACTOR_SHARE * count
-    return is_share and len(set(truths)) >= LEAST_FACTORS

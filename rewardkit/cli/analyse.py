@@ -15,7 +15,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.analysis.comparison.sides import keep_outlook
-from rewardkit.analysis.context import read_label, read_only_verdict, unpaid_labels
+from rewardkit.analysis.context import read_label, unpaid_labels
 from rewardkit.cli.accepting import accept_alarms, baseline_before
 from rewardkit.cli.command import CommandResult, Options, command
 from rewardkit.cli.options import Integer, label_lines
@@ -61,8 +61,8 @@ def scored_or_logged(options: Options, cache: FileCache | None = None) -> Loaded
     column = scores.rollouts.label_column(options.label)
     if column in scores.table and cache is None:
         values = column_values(scores.table[column])
-        labels, why = read_label(values, options.label)
-        if labels is None and read_only_verdict(values) is None:
+        labels, why = read_label(values, options.label, may_be_one=True)
+        if labels is None:
             raise rk.InputError(f"the label {why}")
     task = getattr(options, "primary", None)
     if task is not None:
@@ -157,9 +157,7 @@ def diagnose(options: Options) -> CommandResult:
     source = scored_or_logged(options)
     settings = options.select("training label seed")
     settings["baseline"] = baseline_before(options)
-    watched = None
-    if source.scores.has_steps:
-        watched = rk.monitor(source.scores, **settings)
+    watched = _watch_run(source.scores, settings)
     with options.progress("diagnosing") as progress:
         diagnosis = rk.diagnose(
             source.scores, progress=progress, by=options.by, **settings
@@ -276,14 +274,19 @@ def whatif(options: Options) -> CommandResult:
     return source.result(outcome.record() | record, text)
 
 
+def _watch_run(scores: rk.Scores, settings: Record) -> rk.Monitor | None:
+    """Return the verdict on the run of a log, None where it has no steps."""
+    return rk.monitor(scores, **settings) if scores.has_steps else None
+
+
 def _judge_run(scores: rk.Scores, options: Options) -> tuple[str, Record]:
     """Return the verdict on the run of a log, as text if it has alarms, and as record.
 
     It is shown before a rehearsal, whose result may be different.
     """
-    if not scores.has_steps:
+    watched = _watch_run(scores, options.select("training label seed"))
+    if watched is None:
         return "", {"run": None}
-    watched = rk.monitor(scores, **options.select("training label seed"))
     record: Record = {"run": {"verdict": watched.verdict, "since": watched.since}}
     if not watched.alarms:
         return "", record

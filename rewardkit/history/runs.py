@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.history.parts import load_scores
+from rewardkit.history.parts import load_named
 from rewardkit.history.run import Run, date_of, figure_texts, number_text
 from rewardkit.history.runs_folder import (
     ABOUT,
@@ -370,4 +370,7 @@ def load_version(name: str | Path, folder: str | Path = KEPT_RUNS) -> Run | Scor
     Raises:
         RolloutsError: As in `find_run` and `load_scores`.
     """
-    return find_run(name, folder) or load_scores(name)
+    run = find_run(name, folder)
+    if run is not None:
+        return run
+    return load_named(find_scored(name, Path(folder)) or Path(name), str(name))

@@ -31,7 +31,8 @@ def _scale(option: str, value: Any) -> Any:
     levels: dict[str, float] = {}
     if all(is_number(score) and 0 <= score <= 1 for score in scores.values()):
         levels = {str(level): float(score) for level, score in scores.items()}
-    if len(set(levels.values())) < 2:
+    is_twice = len(levels) < len(scores)  # 1 and "1"
+    if is_twice or len(set(levels.values())) < 2:
         raise ValueError(
             f"{option}={value!r} is no scale; give two levels or more with scores in "
             "[0, 1], such as {'good': 1.0, 'fair': 0.5, 'poor': 0.0}"

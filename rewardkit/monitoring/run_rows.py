@@ -67,11 +67,8 @@ class RunRows:
 
     @cached_property
     def _rows_of_prompts(self) -> pd.DataFrame:
-        """Return the last row of each group, (groups,): it stands for the prompt."""
-        groups = self.view.groups
-        last_rows = np.zeros(len(self.view.owner), dtype=np.intp)
-        last_rows[groups] = np.arange(len(groups))
-        return self.view.context.table.iloc[last_rows]
+        """Return the row that stands for each prompt, (groups,)."""
+        return self.view.context.table.iloc[self.view.first_rows]
 
     @cached_property
     def prompt_kinds(self) -> Codes:

@@ -14,7 +14,8 @@ from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats, Mask, in_both, within
 from rewardkit.analysis.verdicts import Verdicts
-from rewardkit.answers.scales import find_common_factor
+from rewardkit.answers.logged import LoggedAnswer
+from rewardkit.answers.scales import find_other_scales
 from rewardkit.monitoring.changes import Shift, change_of_run, find_change, has_trend
 from rewardkit.monitoring.features import Feature, same_texts
 from rewardkit.monitoring.pressure import GroupPayment, NewlyPaid, find_newly_paid
@@ -168,13 +169,20 @@ class Timeline(RunRows):
         return is_accepted
 
     def find_scale(self) -> str:
-        """Return what many stated answers are, divided by their truths, or ""."""
+        """Return what most stated numbers are, divided by their truths, or ""."""
         table = self.view.context.table
         if "ground_truth" not in table:
             return ""
-        answers = [statement.answer for statement in self.texts.statements]
+        answers: list[LoggedAnswer] = []
         truths = column_values(table["ground_truth"].iloc[self.rows_read])
-        return find_common_factor(answers, truths)
+        for truth, statement in zip(truths, self.texts.statements, strict=True):
+            row = {"ground_truth": truth}
+            answers.append(LoggedAnswer(row, "", None, statement, reward=0.0))
+        counts = {}
+        for scale in find_other_scales(answers, {"ground_truth"}):
+            if scale.kind == "numbers":
+                counts[scale.factor] = len(scale.answers)
+        return max(counts, key=counts.__getitem__, default="")
 
     @cached_property
     def task_figure(self) -> WindowFigure | None:

@@ -119,7 +119,6 @@ def load_versions(
     timeout: float | None = None,
     as_: str | None = None,
     log_weights: Mapping[str, float] | None = None,
-    ignore: Collection[str] = (),
     **reading: Any,
 ) -> dict[str, Run | Scores]:
     """Return versions of a reward with their scores, by name, for a comparison.
@@ -132,7 +131,6 @@ def load_versions(
         timeout: Seconds of one call, as in `score`.
         as_: The trainer whose kind of reward function it is, as in `load_reward`.
         log_weights: Weights of the scores, for "logged".
-        ignore: Not used; notebooks pass it as part of their `reading`.
         **reading: Options of `load_rollouts`: columns, group, join, on, fill.
 
     Raises:

@@ -144,7 +144,7 @@ def report(
         "label": label,
         "training": training.record(),
         "by": by,
-        "reading": {**reading, "ignore": inputs.ignored},
+        "reading": reading,
         "limits": limits,
         "fail_on": "",
         "redact": redact,
@@ -189,12 +189,13 @@ def _run_all(
         The pages of each reward by its name, and the page that compares several.
     """
     names = list(inputs.rewards)
+    reading = {**parameters["reading"], "ignore": inputs.ignored}
     slugs = _slugs([reward.name for reward in inputs.rewards.values()])
     workers = min(MOST_KERNELS, os.cpu_count() or 1)
     with ThreadPoolExecutor(max_workers=workers) as pool:
         jobs: dict[str, list[Future[NotebookPage]]] = {name: [] for name in names}
         for name, slug in zip(names, slugs, strict=True):
-            values = {**parameters, "reward": name}
+            values = {**parameters, "reward": name, "reading": reading}
             for stem, title in NOTEBOOKS:
                 if stem != "02_check" or name != LOGGED_REWARD:
                     job = pool.submit(_run, stem, title, values, slug, redact)

@@ -208,11 +208,14 @@ class _Siblings:
         return differing
 
     @cached_property
-    def is_cut(self) -> list[bool]:
-        """Whether a completion was cut off, by its finish reason, else by its end."""
+    def is_cut(self) -> Sequence[bool | None]:
+        """Whether a completion was cut off, by its finish reason, else by its end.
+
+        None without a reason where other completions have one.
+        """
         reasons = [row.get("finish_reason") for row in self.task.rows]
         if any(reasons):
-            return [reason == "length" for reason in reasons]
+            return [reason == "length" if reason else None for reason in reasons]
         texts = [row["completion"].rstrip() for row in self.task.rows]
         is_open = [text[-1:].isalnum() or text.endswith((",", "=")) for text in texts]
         if np.mean(is_open) > 1 - USUAL_END:
@@ -292,7 +295,7 @@ class _Siblings:
         if self.differing[first] != self.differing[second]:
             row = first if self.differing[first] else second
             yield "readings differ", f"of one, {self._list_readings(row)}"
-        if self.is_cut[first] != self.is_cut[second]:
+        if {self.is_cut[first], self.is_cut[second]} == {True, False}:
             yield "cut off", "one was cut off, the other was not"
         sizes = sorted((self.sizes[first], self.sizes[second]))
         if sizes[1] > LONGER_FACTOR * sizes[0]:
@@ -321,9 +324,9 @@ class _Siblings:
     def _is_no_worse(self, right: int, wrong: int) -> bool:
         """Return whether the right row earns at least as much by every component.
 
-        False if it was cut off.
+        False if it was cut off, or may have been.
         """
-        if self.is_cut[right]:
+        if self.is_cut[right] is not False:
             return False
         for scores in self.paid_scores.values():
             is_judged = not np.isnan(scores[wrong])

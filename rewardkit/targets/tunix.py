@@ -90,10 +90,12 @@ def _plain_list(column: Any) -> list[Any]:
     if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__len__"):
         return []
     values = column.tolist() if hasattr(column, "tolist") else list(column)
+    if not isinstance(values, list):
+        return []  # an array of no dimension
     for place, value in enumerate(values):
         if isinstance(value, bytes):
             values[place] = value.decode("utf-8", "replace")
-    return list(values)
+    return values
 
 
 def functions(reward: Reward, **options: Any) -> list[Rewards]:

@@ -32,7 +32,7 @@ from rewardkit.analysis.rehearsal.policy import (
 )
 from rewardkit.analysis.rehearsal.reach import lengthened, rungs_of
 from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
-from rewardkit.analysis.rehearsal.rows import collect, pay_rows, stages_of
+from rewardkit.analysis.rehearsal.rows import collect, pay_rows
 from rewardkit.analysis.statistics.advantages import grpo
 
 ROLLOUTS = Path(__file__).parents[2] / "data" / "training" / "rollouts"
@@ -362,7 +362,7 @@ def test_a_run_begins_with_the_steps_that_have_enough_groups(steps, groups, firs
             completion = f"<answer>{answer}</answer>"
             rows.append({**prompt, "completion": completion, "ground_truth": "7"})
     (view,) = make_views(rk.score(paid(), rk.load_rollouts(rows)))
-    is_start = stages_of(view) == 0
+    is_start = view.stages == 0
     assert np.unique(view.context.steps[is_start]).tolist() == steps[:first].tolist()
 
 

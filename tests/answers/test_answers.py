@@ -19,7 +19,7 @@ from rewardkit.answers.kinds import (
     read_options,
     read_truth,
 )
-from rewardkit.answers.logged import judge_log
+from rewardkit.answers.logged import JudgedLog, judge_log
 from rewardkit.answers.marks import find_marks
 from rewardkit.answers.misjudged import find_misjudged
 from rewardkit.answers.stated import states_truth
@@ -197,7 +197,8 @@ def test_few_right_completions_that_earn_nothing_are_no_fault(
     labels = [True] * len(earned) + [None]
     rows = [{"prompt": str(at), "completion": "x"} for at in range(len(labels))]
     answers = judge_log(rows, [*earned, unjudged], labels=labels)
-    found = [item.code for item in find_misjudged(answers, by_label=True)]
+    log = JudgedLog(answers, answers, (), by_label=True)
+    found = [item.code for item in find_misjudged(log)]
     assert found == codes, why
 
 

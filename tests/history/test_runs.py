@@ -20,6 +20,7 @@ from commands import record, refused, run
 
 import rewardkit as rk
 from rewardkit.history.run import source_diff
+from rewardkit.history.runs import load_version
 from rewardkit.html.excerpts import LINE
 
 FILE = '''"""A reward of two components."""
@@ -159,6 +160,13 @@ def test_a_name_of_a_scoring_that_was_deleted_is_given_to_no_other_one(is_older)
     assert len(rk.load_scores("v1.2")) == len(rk.load_scores("v1")) == 8
     assert scored(count=4).keep().name == "v1.4"
     assert [item.name for item in rk.runs()] == ["v1.4", "v1.2"]
+
+
+def test_a_version_is_looked_for_in_the_folder_that_is_named_alone():
+    scored().keep(tags=["best"])
+    assert load_version("best").version.name == "v1"
+    with pytest.raises(rk.RolloutsError, match="best"):
+        load_version("best", "elsewhere")
 
 
 def test_a_version_whose_scoring_is_gone_is_restored_and_deleted():

@@ -382,6 +382,7 @@ SCALES = (
     {"yes": 1.0, "no": -1.0},
     {"yes": 1.0, "also": 1.0},
     {1: 0.0, "1": 1.0},
+    {1: 0.0, "1": 0.5, 2: 1.0},
 )
 clear = partial(rk.judge, "Clear?", model="tiny")
 pairwise = partial(rk.judges.pairwise, "Better?", model="tiny")

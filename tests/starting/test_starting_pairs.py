@@ -109,6 +109,28 @@ def test_completions_that_the_log_says_were_cut_off_are_asked_about(written, cas
         assert "one was cut off, the other was not" in case["why"]
 
 
+@pytest.mark.parametrize(("reason", "decided"), [("stop", 6), (None, 0)])
+def test_what_may_have_been_cut_off_is_taken_for_neither(
+    reason, decided, written, cases
+):
+    rows = []
+    for at in range(16):
+        row = {"prompt": f"{at} + 1?", "ground_truth": str(at + 1)}
+        for answer in (at + 1, at):
+            text = f"<answer>{answer}</answer>"
+            rows.append({**row, "completion": text, "finish_reason": reason})
+        rows.append(
+            {
+                **row,
+                "completion": f"well, {at} and <answer>.",
+                "finish_reason": "length",
+            }
+        )
+    made = written(rows)
+    assert made.decided == decided
+    assert ("cut off" in kinds_of(cases(made))) is (reason == "stop")
+
+
 def test_of_a_long_log_whole_prompts_are_drawn(written, cases, monkeypatch):
     monkeypatch.setattr(starting, "MOST_MEASURED", 40)
     rows = [

@@ -3,6 +3,7 @@
 import inspect
 from functools import partial
 
+import numpy as np
 import pytest
 
 import rewardkit as rk
@@ -51,6 +52,14 @@ def test_the_only_public_function_of_a_file_is_the_reward(load, rollouts, tmp_pa
         columns["prompt"], columns["completion"], label=columns["ground_truth"]
     )
     assert given == rk.score(reward, rollouts).rewards.tolist() == [2.0, 0.0, 0.0, 2.0]
+
+
+def test_a_column_of_one_number_is_left_out(rollouts):
+    reward = rk.Reward("r", components=[rk.Component("one", lambda completion: 1.0)])
+    columns = rollouts.columns()
+    texts = columns["completion"]
+    rewards = tunix.Rewards(reward)(columns["prompt"], texts, seed=np.array(5))
+    assert rewards == rk.score(reward, rollouts).rewards.tolist()
 
 
 def test_a_registered_function_is_had_by_name_and_any_other_by_its_module(

@@ -180,17 +180,10 @@ def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
         for name, rewards in _earned_by_task(view).items():
             earned[name] = rewards[places].tolist()
         log = judge_components(rows, earned, labels=labels)
-        answers = log.answers
-        judged = find_misjudged(
-            answers,
-            by_judges=log.by_judges,
-            judges=log.named_judges,
-            by_label=label is not None,
-            is_unread=scored.scores.reward.is_blind,
-        )
-        for misjudged in chain(judged, find_unpaid_truths(answers)):
+        judged = find_misjudged(log, is_unread=scored.scores.reward.is_blind)
+        for misjudged in chain(judged, find_unpaid_truths(log.answers)):
             yield _report(scored, view.part, misjudged)
-        for scale in find_other_scales(answers, {"ground_truth"}):
+        for scale in find_other_scales(log.answers, {"ground_truth"}):
             yield _report_scale(scored, view.part, scale)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,20 +38,13 @@ from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.prints import caught_prints
 
-STEPS_AT_START = 0.15
-"""Share of the steps of a run that are its first stage. Our choice."""
-GROUPS_AT_START = 32
-"""Groups of that stage, at least: they say how a policy writes. Our choice."""
-FEWEST_STEPS = 10
-"""Steps in which a policy may change. Our choice."""
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The completions that learners write: those of the log, then what it lacks.
 
     `task` says what was done of the task, (rows,) from 0 to 1, NaN where that is not
-    known; `kinds`, `prompts` and `stages` are codes, (rows,), as in `stages_of`; what
+    known; `kinds`, `prompts` and `stages` are codes, (rows,), as in `View.stages`; what
     the log lacks is of the first stage.
     """
 
@@ -125,7 +117,7 @@ def collect(
         [*completions, *reached.texts],
         np.append(prompts, prompts[places]),
         np.append(codes, len(kinds) + np.array(reached.kinds, dtype=np.intp)),
-        np.append(stages_of(view), np.zeros(len(places), dtype=np.intp)),
+        np.append(view.stages, np.zeros(len(places), dtype=np.intp)),
         np.append(logged, _task_of_reached(view, reached, logged, is_own=is_own)),
         np.append(view.rewards, reached.rewards),
         scores,
@@ -138,23 +130,6 @@ def collect(
         _material(rows, codes, reached),
         reached.why_none,
     )
-
-
-def stages_of(view: View) -> Codes:
-    """Return codes of the stages of a run, 0 for the rows it began with, (rows,).
-
-    All are 0 where there are no steps, or too few for a policy to change.
-    """
-    steps = view.context.steps
-    stages = np.zeros(len(view), dtype=np.intp)
-    if steps is None or np.isnan(steps).any() or np.ptp(steps) < FEWEST_STEPS:
-        return stages
-    distinct, places = np.unique(steps, return_inverse=True)
-    first_rows = np.unique(view.groups, return_index=True)[1]
-    groups = np.cumsum(np.bincount(places[first_rows]))
-    enough = 1 + int(np.searchsorted(groups, GROUPS_AT_START))
-    first_steps = max(enough, math.ceil(STEPS_AT_START * len(distinct)))
-    return np.asarray(places // first_steps, dtype=np.intp)
 
 
 def _material(rows: Rows, codes: Codes, reached: Reached) -> Material:

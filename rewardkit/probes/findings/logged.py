@@ -41,15 +41,8 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
     The shortest of each part is an example.
     """
-    by_label = bool(observed.calibration.labels)
-    is_unread = observed.unread_truth != ""
-    judged = find_misjudged(
-        observed.logged,
-        by_judges=observed.judged_log.by_judges,
-        judges=observed.judged_log.named_judges,
-        by_label=by_label,
-        is_unread=is_unread,
-    )
+    log = observed.judged_log
+    judged = find_misjudged(log, is_unread=observed.unread_truth != "")
     totals = {id(answer.row): answer.reward for answer in observed.logged}
     rewards = totals.values()
     tasks = [branch.task for branch in observed.reward.branches]
@@ -67,7 +60,7 @@ def misjudged_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
             shortest.setdefault(answer.part, example)
         components = dict.fromkeys(chain.from_iterable(tasks))
         if code == "right_unpaid":
-            components = dict.fromkeys(observed.judged_log.judges)
+            components = dict.fromkeys(log.judges)
         are_silent = misjudged.evidence.get("silent") == len(at_fault)
         yield observed.finding(
             code,

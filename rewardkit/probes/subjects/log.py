@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.context import read_label, read_only_verdict
+from rewardkit.analysis.context import read_label
 from rewardkit.analysis.statistics import Floats
 from rewardkit.answers.formats import Format
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
@@ -245,10 +245,7 @@ def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
     >>> read_labels([0, 0], "ok")
     [False, False]
     """
-    verdict = read_only_verdict(values)
-    if verdict is not None:
-        return [None if is_missing else verdict for is_missing in pd.isna(list(values))]
-    labels, why = read_label(values, name)
+    labels, why = read_label(values, name, may_be_one=True)
     if labels is None:
         raise RolloutsError(f"the label {why}")
     return [None if np.isnan(label) else bool(label) for label in labels]
