@@ -12,8 +12,8 @@ import pandas as pd
 from rewardkit.analysis.context import Context
 from rewardkit.analysis.statistics import Codes, Columns, Floats, Mask, in_both
 from rewardkit.answers import find_truth
+from rewardkit.answers.comparison import states_truth
 from rewardkit.answers.kinds import kind_of, read_truth
-from rewardkit.answers.stated import states_truth
 from rewardkit.primitives import extract
 from rewardkit.rollouts.columns import RIGHT_NAME
 from rewardkit.rollouts.values import column_values

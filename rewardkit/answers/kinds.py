@@ -191,6 +191,7 @@ def are_lists(truths: Sequence[Any], completions: Sequence[str]) -> bool:
     return any(map(states_items, completions, lists))
 
 
+@lru_cache(maxsize=256)  # siblings have one truth
 def kind_of(answer: str) -> str:
     r"""Return the kind of an answer, one of `KINDS`.
 

@@ -1,29 +1,17 @@
-"""What each completion of a log states, whether that is right, and what it earned."""
+"""What a completion of a log states, whether that is right, and what it earned."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, mode
 from typing import Any
 
-from rewardkit.answers.dates import read_date
-from rewardkit.answers.formats import THINKING, blank_tools
+from rewardkit.answers.formats import blank_tools
 from rewardkit.answers.kinds import is_nothing, kind_of
-from rewardkit.answers.stated import (
-    NOTHING_STATED,
-    OBJECT_MARKS,
-    Locale,
-    Statement,
-    accepted_answers,
-    answers_truth,
-    find_locale,
-    read_statement,
-)
+from rewardkit.answers.stated import OBJECT_MARKS, Statement
 from rewardkit.primitives.messages import prompt_text
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.math.latex import NUMBER_WORDS
@@ -31,9 +19,6 @@ from rewardkit.primitives.verify.math.latex import NUMBER_WORDS
 PAID_FROM, UNPAID_TO = 0.8, 0.1
 """Shares of the span of all rewards from which a row is paid, and to which it is not.
 Our choice."""
-
-MARKED_SHARE = 0.5
-"""Share of marked answers from which one without a mark states nothing. Our choice."""
 
 LONGEST_LABEL = 40
 """Characters of a label, at most; a longer text is a sentence. Our choice."""
@@ -48,14 +33,6 @@ GIVES_UP = re.compile(
       | can(?:not|\ not|['’]t) | could(?:\ not|n['’]t) )\b"""
 )
 """What begins an answer that is none. Our choice."""
-
-TELLS_APART = 0.5
-"""What wrong completions earn of a component at most, on average, as a share of what
-right ones earn, where it tells them apart. Our choice."""
-
-OWN_SCALE = 0.5
-"""Share of the span of all rewards from which that of a part is a scale of its own. Our
-choice."""
 
 Row = Mapping[str, Any]
 
@@ -179,7 +156,7 @@ class LoggedAnswer:
             label = re.escape(self.usual_label)
             behind = rf"(?i)\b{label}[ *_]*:[ *_$]*([^\s*_$].*)"
             texts = re.findall(behind, self.own_text)
-            if any(_may_answer(text, self.truth) for text in texts):
+            if any(may_answer(text, self.truth) for text in texts):
                 return False
         if kind_of(self.truth) == "json" and "{" in self.completion:
             return False  # an object that is broken off, or of another notation
@@ -190,241 +167,10 @@ Answers = Sequence[LoggedAnswer]
 """The rows of a log, or some of them."""
 
 
-def judge_log(
-    rows: Sequence[Row],
-    earned: Sequence[float],
-    *,
-    routed_by: str | None = None,
-    labels: Sequence[bool | None] = (),
-) -> list[LoggedAnswer]:
-    """Say of the rows of a log what they state, whether that is right, and its gain.
-
-    Args:
-        rows: With "completion" and, where known, "prompt" and "ground_truth".
-        earned: What the task earned; rows of NaN, not judged, are left out.
-        routed_by: The column by whose values rewards differ.
-        labels: Whether a trusted label calls the rows right; without any a row is right
-            if it states the truth, or what a sibling was paid for.
-    """
-    answers: list[LoggedAnswer] = []
-    judged = labels or [None] * len(rows)
-    for row, reward, is_right in zip(rows, earned, judged, strict=True):
-        if math.isnan(reward):
-            continue
-        part = str(row.get(routed_by or "data_source") or "")
-        truth, statement = _read_row(row)
-        answer = LoggedAnswer(row, part, truth, statement, reward, is_right=is_right)
-        answers.append(answer)
-    answers = _measure_gains(_find_labels(answers), is_routed=bool(routed_by))
-    return answers if labels else _judge_by_siblings(_judge_by_truths(answers))
-
-
-@dataclass(frozen=True)
-class JudgedLog:
-    """The rows of a log, as `judge_log` judges them by what the task earned.
-
-    `by_judges` are the same rows by what its components `judges` earned: those that do
-    not pay wrong completions about as much as right ones. With the pay of the others a
-    right one that is not recognised would seem to be paid. `by_label` tells whether a
-    trusted label says which are right.
-    """
-
-    answers: Answers
-    by_judges: Answers
-    judges: tuple[str, ...]
-    by_label: bool
-
-
-def judge_components(
-    rows: Sequence[Row],
-    earned: Mapping[str, Sequence[float]],
-    *,
-    routed_by: str | None = None,
-    labels: Sequence[bool | None] = (),
-) -> JudgedLog:
-    """Judge the rows of a log by what each component of the task earned.
-
-    Args:
-        rows: As in `judge_log`.
-        earned: What each component earned, times its weight.
-        routed_by: As in `judge_log`.
-        labels: As in `judge_log`.
-    """
-
-    def judge(names: Iterable[str]) -> list[LoggedAnswer]:
-        columns = [earned[name] for name in names]
-        total = list(map(sum, zip(*columns, strict=True)))
-        return judge_log(rows, total, routed_by=routed_by, labels=labels)
-
-    answers = by_judges = judge(earned)
-    names = tuple(earned)
-    verdicts = {id(answer.row): answer.is_right for answer in answers}
-    is_right = [verdicts.get(id(row)) for row in rows]
-    judges = tuple(name for name in names if _tells_apart(earned[name], is_right))
-    if judges and judges != names:
-        by_judges = judge(judges)
-    return JudgedLog(answers, by_judges, judges or names, bool(labels))
-
-
-def _tells_apart(earned: Sequence[float], is_right: Sequence[bool | None]) -> bool:
-    """Return whether wrong rows earn less than right ones, or nothing."""
-    judged = [reward for reward in earned if not math.isnan(reward)]
-    least = min(judged, default=0.0)
-    rewards_by_verdict: dict[bool | None, list[float]] = defaultdict(list)
-    for reward, verdict in zip(earned, is_right, strict=True):
-        if not math.isnan(reward):
-            rewards_by_verdict[verdict].append(reward - least)
-    wrong_mean, right_mean = (
-        fmean(rewards_by_verdict[key] or [0.0]) for key in (False, True)
-    )
-    return wrong_mean <= TELLS_APART * right_mean
-
-
-def _read_row(row: Row) -> tuple[str | None, Statement]:
-    """Return the truth, of several accepted ones the stated one, and the answer."""
-    completion = str(row.get("completion"))
-    truth = row.get("ground_truth")
-    answers = accepted_answers(truth)
-    for answer in answers:
-        statement = read_statement(completion, answer)
-        if answers_truth(statement.answer, answer) or answers == [truth]:
-            return answer, statement
-    return next(iter(answers), None), read_statement(completion, truth)
-
-
-def _find_labels(answers: Answers) -> list[LoggedAnswer]:
-    """Add the label that half of all answers have, if there is one.
-
-    What lacks it may state nothing; another answer behind it may be right all the same.
-    """
-    counts = Counter(answer.label for answer in answers if answer.label)
-    least = MARKED_SHARE * len(answers)
-    usual = [label for label, count in counts.most_common(1) if count >= least]
-    if not usual:
-        return list(answers)
-    return [replace(answer, usual_label=usual[0]) for answer in answers]
-
-
-def _measure_gains(answers: Answers, *, is_routed: bool) -> list[LoggedAnswer]:
-    """Measure what rows earned between the least and the most that a reward gave.
-
-    Parts of a log that one reward pays on scales of their own are measured apart.
-    """
-    rewards: dict[str, list[float]] = defaultdict(list)
-    for answer in answers:
-        rewards[answer.part].append(answer.reward)
-    all_rewards = [answer.reward for answer in answers] or [0.0]
-    least, most = min(all_rewards), max(all_rewards)
-    ends = {}
-    for part, earned in rewards.items():
-        low, high = min(earned), max(earned)
-        if not is_routed and high - low < OWN_SCALE * (most - least):
-            low, high = least, most
-        unpaid = [reward for reward in earned if 2 * reward <= low + high]
-        if low < 0 and unpaid and mode(unpaid) == 0:  # what is below is a penalty
-            low = 0.0
-        ends[part] = low, high
-    measured: list[LoggedAnswer] = []
-    for answer in answers:
-        low, high = ends[answer.part]
-        if high - low > 1e-9:
-            answer = replace(answer, gain=(answer.reward - low) / (high - low))
-        measured.append(answer)
-    return measured
-
-
-def _judge_by_truths(answers: Answers) -> list[LoggedAnswer]:
-    """Say of each row whether it states the truth, where that is certain.
-
-    Certainly wrong is only an answer that is marked on purpose, or stands alone behind
-    the usual label; and none at all, where others have a mark. What stands in a thought
-    that most others end is no answer yet.
-    """
-    written: dict[str, list[str]] = defaultdict(list)
-    truths: dict[str, set[str]] = defaultdict(set)
-    for answer in answers:
-        truth = answer.truth or ""
-        truths[answer.part].add(truth)
-        if kind_of(truth) == "number" or read_date(truth):
-            written[answer.part].append(answer.answer)
-    locales = {}
-    for part, texts in written.items():
-        has_counts = all(truth.strip().isdigit() for truth in truths[part])
-        locales[part] = replace(find_locale(texts), has_counts=has_counts)
-    is_marked = [answer.is_marked for answer in answers]
-    has_marks = bool(answers) and fmean(is_marked) >= MARKED_SHARE
-    closings = []
-    for name in THINKING:
-        closed = [f"</{name}>" in answer.completion for answer in answers]
-        if answers and fmean(closed) >= MARKED_SHARE:
-            closings.append(name)
-    judged: list[LoggedAnswer] = []
-    for answer in answers:
-        if _is_unfinished(answer.completion, closings):
-            answer = replace(answer, statement=NOTHING_STATED)
-        is_right = None
-        if answer.answer and answer.truth:
-            locale = locales.get(answer.part, Locale())
-            is_right = answers_truth(answer.answer, answer.truth, locale)
-        is_alone = answer.has_usual_label and answer.ends_line
-        if not is_right and not (answer.statement.is_marked or is_alone):
-            is_right = False if has_marks and answer.states_nothing else None
-        judged.append(replace(answer, is_right=is_right))
-    return judged
-
-
-def _is_unfinished(completion: str, closings: Sequence[str]) -> bool:
-    """Return whether a completion ends within a thought of one of these tags."""
-    for name in closings:
-        if completion.rfind(f"<{name}>") > completion.rfind(f"</{name}>"):
-            return True
-    return False
-
-
-def _judge_by_siblings(answers: Answers) -> list[LoggedAnswer]:
-    """Add that rows are right which state what a sibling was paid for.
-
-    Where a prompt pays all that it was answered, wrong answers too, that says nothing:
-    there another number than the truth is a wrong answer.
-    """
-    by_prompt: dict[tuple[str, str], list[LoggedAnswer]] = defaultdict(list)
-    for answer in answers:
-        by_prompt[answer.prompt].append(answer)
-    open_prompts = set()
-    for prompt, siblings in by_prompt.items():
-        pays_all = all(answer.is_paid for answer in siblings)
-        if pays_all and any(answer.is_right is False for answer in siblings):
-            open_prompts.add(prompt)
-    paid_answers = {_key(answer) for answer in answers if answer.is_paid}
-    judged: list[LoggedAnswer] = []
-    for answer in answers:
-        is_open = answer.prompt in open_prompts
-        is_right = answer.is_right
-        if is_right is None and answer.statement.is_marked:
-            if is_open and _is_other_number(answer):
-                is_right = False
-            elif not is_open and _key(answer) in paid_answers:
-                is_right = True
-        judged.append(replace(answer, is_right=is_right, is_open=is_open))
-    return judged
-
-
-def _is_other_number(answer: LoggedAnswer) -> bool:
-    """Return whether an answer is a number, or none at all, and its truth is one."""
-    if answer.truth is None or kind_of(answer.truth) != "number":
-        return False
-    is_number = kind_of(answer.answer) == "number"
-    return is_number or not _may_answer(answer.answer, answer.truth)
-
-
-def _may_answer(text: str, truth: str) -> bool:
+def may_answer(text: str, truth: str) -> bool:
     """Return whether a text may be an answer, for a number in any notation."""
     if GIVES_UP.match(text):
         return bool(GIVES_UP.match(truth))
     if kind_of(truth) != "number":
         return True
     return any(map(str.isnumeric, text)) or bool(NUMBER_WORD.search(text))
-
-
-def _key(answer: LoggedAnswer) -> tuple[str, ...]:
-    return (*answer.prompt, answer.statement.mark, answer.answer)

@@ -12,7 +12,8 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.formats import TAG
-from rewardkit.answers.logged import Answers, JudgedLog, LoggedAnswer
+from rewardkit.answers.judging import JudgedLog
+from rewardkit.answers.logged import Answers, LoggedAnswer
 from rewardkit.answers.stated import read_statement
 from rewardkit.answers.traits import (
     FORM_TRAIT,

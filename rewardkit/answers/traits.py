@@ -10,9 +10,9 @@ from functools import partial
 
 import numpy as np
 
+from rewardkit.answers.comparison import describe_notation
 from rewardkit.answers.formats import TAG
 from rewardkit.answers.logged import Answers, LoggedAnswer
-from rewardkit.answers.stated import describe_notation
 from rewardkit.answers.wordings import both_ends, find_wordings
 from rewardkit.primitives.texts import normal_text
 from rewardkit.rollouts.values import extra_names

@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from rewardkit.answers.comparison import answers_truth
 from rewardkit.answers.kinds import read_truth
-from rewardkit.answers.stated import answers_truth, read_statement
+from rewardkit.answers.stated import read_statement
 from rewardkit.rollouts.columns import LOGGED
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.answers.comparison import states_truth
 from rewardkit.answers.stated import (
     NOTHING_STATED,
     Statement,
     read_statement,
     read_unclosed,
-    states_truth,
 )
 from rewardkit.answers.wordings import CHARACTERS_READ, both_ends
 from rewardkit.primitives.measure import repetition

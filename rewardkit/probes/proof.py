@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from rewardkit.answers.comparison import WRONG_BY, answers_truth
 from rewardkit.answers.kinds import ESTIMATE, letters_of
-from rewardkit.answers.stated import WRONG_BY, answers_truth
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, read_number

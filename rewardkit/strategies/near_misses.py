@@ -9,10 +9,9 @@ from decimal import Decimal
 from functools import wraps
 from operator import add, lt
 
-from rewardkit.answers.dates import read_date
 from rewardkit.answers.kinds import ESTIMATE
+from rewardkit.answers.locales import AMOUNT, NUMBER, read_date
 from rewardkit.answers.marks import CLEAR_MARKS
-from rewardkit.answers.stated import AMOUNT, NUMBER
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.math.units import UNCHANGED, conversion, read_unit

@@ -15,10 +15,9 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from rewardkit.answers.dates import read_date
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.kinds import split_items
-from rewardkit.answers.stated import AMOUNT, spell_out
+from rewardkit.answers.locales import AMOUNT, read_date, spell_out
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.strategies.strategy import Attempt, Build, Strategy, Subject, strategy
 

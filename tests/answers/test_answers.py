@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from tables import read_table
 
 import rewardkit as rk
+from rewardkit.answers.comparison import states_truth
 from rewardkit.answers.formats import REASONING, Format
+from rewardkit.answers.judging import JudgedLog, judge_log
 from rewardkit.answers.kinds import (
     common_kind,
     kind_of,
@@ -19,10 +21,8 @@ from rewardkit.answers.kinds import (
     read_options,
     read_truth,
 )
-from rewardkit.answers.logged import JudgedLog, judge_log
 from rewardkit.answers.marks import find_marks
 from rewardkit.answers.misjudged import find_misjudged
-from rewardkit.answers.stated import states_truth
 from rewardkit.answers.truth_column import name_truth
 from rewardkit.probes.subjects.drafts import with_format
 from rewardkit.probes.subjects.log import plain_subject

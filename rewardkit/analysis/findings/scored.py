@@ -19,7 +19,7 @@ from rewardkit.analysis.statistics import (
 )
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
-from rewardkit.answers.logged import judge_components
+from rewardkit.answers.judging import judge_components
 from rewardkit.answers.misjudged import (
     Misjudged,
     find_misjudged,

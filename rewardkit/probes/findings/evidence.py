@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.answers.judging import JudgedLog, judge_components
 from rewardkit.answers.kinds import read_truth
-from rewardkit.answers.logged import Answers, JudgedLog, LoggedAnswer, judge_components
+from rewardkit.answers.logged import Answers, LoggedAnswer
 from rewardkit.findings import Example, Finding, read_codes, severity_of
 from rewardkit.probes.falls import (
     Fall,

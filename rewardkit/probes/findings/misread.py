@@ -18,11 +18,12 @@ from itertools import product
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from rewardkit.answers.comparison import answers_truth
 from rewardkit.answers.formats import THINKING
 from rewardkit.answers.kinds import kind_of
+from rewardkit.answers.locales import NUMBER
 from rewardkit.answers.logged import UNPAID_TO, LoggedAnswer
 from rewardkit.answers.misjudged import are_many
-from rewardkit.answers.stated import NUMBER, answers_truth
 from rewardkit.errors import preview
 from rewardkit.findings import Finding, Findings, rule, severity_of
 from rewardkit.primitives.messages import NO_JSON, read_strict_json

@@ -9,11 +9,11 @@ from itertools import chain, islice
 
 import numpy as np
 
+from rewardkit.answers.comparison import states_truth
 from rewardkit.answers.formats import Format
+from rewardkit.answers.judging import judge_log
 from rewardkit.answers.kinds import kind_of
-from rewardkit.answers.logged import judge_log
 from rewardkit.answers.marks import find_likely_mark, find_marks
-from rewardkit.answers.stated import states_truth
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.errors import RolloutsError
 from rewardkit.primitives.verify.numbers import as_decimal, read_number

@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.statistics import Mask
+from rewardkit.answers.comparison import answers_truth, read_only_truth
 from rewardkit.answers.formats import Format, propose_formats, skeleton
 from rewardkit.answers.kinds import (
     ESTIMATE,
@@ -33,7 +34,7 @@ from rewardkit.answers.kinds import (
     states_list,
 )
 from rewardkit.answers.marks import LOOSE_MARKS, MarkedAnswer, find_marks
-from rewardkit.answers.stated import answers_truth, read_only_truth, read_statement
+from rewardkit.answers.stated import read_statement
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import ScoredPart, in_turn
 from rewardkit.probes.subjects.scales import ENOUGH, TELLS, Placed
