@@ -57,7 +57,7 @@ def load_rollouts(
 ) -> Rollouts:
     """Load rollouts from a file, a folder of files, a DataFrame, or dicts.
 
-    The logs of TRL, ms-swift, verl, siiRL, NeMo-RL, NeMo Gym, SkyRL, AReaL, slime,
+    Logs of TRL, ms-swift, verl, siiRL, EasyR1, NeMo-RL, NeMo Gym, SkyRL, AReaL, slime,
     Tinker, tau-bench, rLLM, prime-rl, verifiers and Inspect are recognised by their
     columns, and data sets that `datasets` saved by their files; `.kind` names the form.
     `ALIASES` lists the known names of columns. Scores of a log become columns

@@ -1,4 +1,4 @@
-"""Logs of trainers that write a total: verl, siiRL, NeMo, SkyRL, AReaL, slime.
+"""Logs of trainers that write a total: verl, EasyR1, NeMo, SkyRL, AReaL, slime.
 
 verl: RayPPOTrainer._write_generations writes <step>.jsonl with input, output, gts,
 score, step and other values that the reward function returned; trainer v1 writes only
@@ -16,7 +16,9 @@ reward_components if there are several (0.4).
 SkyRL: dump_per_dataset_eval_results writes one file per data source. AReaL:
 WorkflowExecutor._dump_trajectory writes <version>/<task_id>.jsonl, its workflows write
 texts (see `areal`). slime: samples have group_index, index, prompt, response, label,
-reward (or a dict of rewards), status and metadata; rollout_id is the step.
+reward (or a dict of rewards), status and metadata; rollout_id is the step. EasyR1 pays
+the key overall of what a reward function returns, logs the other keys beside it, and
+writes no rollouts of the training itself: its users write these scores with them.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from rewardkit.plain import Record
 from rewardkit.primitives.messages import assistant_text, content_text, opening_turns
 from rewardkit.rollouts.columns import ALIASES, JUDGED_PREFIX, Columns, lists_of_columns
 from rewardkit.rollouts.logs.log import (
+    TOTALS,
     Form,
     ParsedLog,
     columns_of_objects,
@@ -270,6 +273,15 @@ def _parse_slime(rows: SourceRows) -> ParsedLog:
     return scored_table(rows, total=total, unpaid=SLIME_COLUMNS, usual=usual)
 
 
+# --- EasyR1
+
+
+def _is_easyr1(columns: Columns) -> bool:
+    has_parts = not columns.keys().isdisjoint(("format", "accuracy"))
+    has_total = has_parts and numeric(columns.get("overall", ()))
+    return has_total and columns.keys().isdisjoint(TOTALS)
+
+
 # --- all of them
 
 AREAL_COLUMNS = frozenset(
@@ -305,5 +317,10 @@ TRAINER_FORMS = (
         "Tinker trajectories",
         partial(scored_table, unpaid=TINKER_COLUMNS, usual=TINKER_NAMES),
         has("ob ac group_idx traj_idx reward"),
+    ),
+    Form(
+        "EasyR1 scores",
+        partial(scored_table, total="overall", unpaid=("response_length",)),
+        _is_easyr1,
     ),
 )
