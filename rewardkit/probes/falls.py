@@ -1,7 +1,6 @@
-"""Verdicts on trials: which went wrong, by how much, and whether that is a fault.
+"""Judge trials: which ones went wrong, by how much, and whether that is a fault.
 
-What an attempt earns is compared with right and wrong answers, which says how grave a
-fault is.
+The reward of an attempt is compared with those of right and wrong answers.
 """
 
 from __future__ import annotations
@@ -27,15 +26,14 @@ FULL_MARKS = 0.995
 """Gain from which an answer is paid as a right one; a nearly right one may not be."""
 
 PAID_WRONG = 0.6
-"""The same for what is no attempt at an answer. Above a half, as some rewards pay no
+"""Gain from which a wrong answer is paid. Above a half, because some rewards pay no
 answer at all half-way between a wrong and a right one. Our choice."""
 
 PAID_NEARLY = 0.9
-"""The same where nearly right answers honestly earn a part, so that a list of many may.
-Our choice."""
+"""The same for rewards that give partial credit on purpose. Our choice."""
 
 PAID_COPY = 0.5
-"""The same for the prompt as its own answer, however near the right one. Our choice."""
+"""The same for copies of the prompt, which may be near the answer. Our choice."""
 
 PAID_PADDING = 0.25
 """Gain that text around a wrong answer may add. Our choice."""
@@ -53,39 +51,41 @@ LAYOUT_LOST = 0.25
 """The same for a right answer in another layout, which should be free. Our choice."""
 
 FORM_FOOLED = 0.9
-"""Share of what the form earns from which a look-alike is paid as the form."""
+"""Share of the form's reward from which a look-alike is paid like the form."""
 
 NOISY = 0.02
-"""Difference from call to call that passes for the same reward. Our choice."""
+"""Difference from call to call that still counts as the same reward. Our choice."""
 
 WILD = 0.25
-"""Difference from call to call from which no hole can be told. Our choice."""
+"""Difference from call to call from which holes cannot be found. Our choice."""
 
 # other shares
 
 RARE = 0.25
-"""Share of the prompts on which a hole may be chance: a guess is sometimes right. Our
-choice."""
+"""Share of the prompts below which a hole may be chance: a guess is sometimes right.
+Our choice."""
 
 OFTEN = 0.5
-"""Share of the prompts on which answers that are nearly right pass a test by a fault of
-the test: on fewer they may well be right. Our choice."""
+"""Share of the prompts from which a test that nearly right answers pass is at fault. On
+fewer prompts they may be right. Our choice."""
 
 RewardRange = tuple[float, float]
-"""The lowest and the highest of the rewards that a completion should earn."""
+"""The lowest and the highest reward that a completion should earn."""
 
 
 class Doubt(StrEnum):
-    """Why it is open whether what is paid is wrong."""
+    """The reason why a paid answer may not be wrong."""
 
-    RARE = "rare"  # on few prompts: a guess is sometimes right
-    ONE_PROMPT = "one_prompt"  # of several prompts
-    ONE_ANSWER = "one_answer"  # where one answer is right, and there are others
-    NOISE = "noise"  # the same completion earns another time more or less
-    OWN_PROMPT = "own_prompt"  # on no other prompt: its answer may be right on its own
+    RARE = "rare"  # paid on few prompts: a guess is sometimes right
+    ONE_PROMPT = "one_prompt"  # paid on one of several prompts
+    ONE_ANSWER = (
+        "one_answer"  # paid on prompts with one answer, though there are others
+    )
+    NOISE = "noise"  # the reward of the same completion varies
+    OWN_PROMPT = "own_prompt"  # paid on its own prompt alone, where it may be right
     TOLERANCE = "tolerance"  # other numbers may be off by the same share
     LISTED = "listed"  # the truth lists it beside the right answer
-    UNSTATED = "unstated"  # the truth is a test, which other answers may pass, too
+    UNSTATED = "unstated"  # the truth is a test, which other answers may pass
     ESTIMATE = "estimate"  # the answer is a number for how likely the truth is
 
 
@@ -93,8 +93,8 @@ class Doubt(StrEnum):
 class Fall:
     """A trial that went wrong.
 
-    `size` is how much too much or too little it earned: as a share of what being right
-    adds, of a probe on form as a share of the most that can be earned.
+    `size` is the excess or the loss as a share of the span; for a probe on form it is a
+    share of the ceiling.
     """
 
     trial: ProbeTrial
@@ -113,7 +113,7 @@ class Fall:
 
     @property
     def text(self) -> str:
-        """Return the first of its completions."""
+        """Return the first completion."""
         return self.trial.text
 
 
@@ -149,11 +149,10 @@ def find_fall(
         trial: The trial.
         scale: What completions of its subject earn.
         graded: Whether partly right answers may earn a part.
-        noise: Share of full marks by which the same completion earns more or less
-            another time.
+        noise: Share of the span by which rewards of the same completion differ.
 
     Returns:
-        The fall; None where it held, was not tried, failed, or has no reward.
+        The fall; None if the trial held, was not tried, failed, or has no reward.
     """
     if not trial.is_tried or trial.has_failed:
         return None
@@ -184,7 +183,7 @@ def find_fall(
 
 
 def _find_loss_by_place(trial: ProbeTrial, scale: Scale, noise: float) -> Fall | None:
-    """Find a right answer that is unpaid where the same answer is paid elsewhere."""
+    """Find a right answer that is unpaid in one place of a text and paid in others."""
     first, *others = map(scale.gain, trial.rewards)
     if math.isnan(first):
         first = 0.0
@@ -205,7 +204,7 @@ def paid_from(probe: Strategy, *, graded: bool) -> float:
     """Return the gain from which a wrong answer of this probe is a hole."""
     if probe.knows == "copy":
         return PAID_COPY
-    if probe.knows == "opposite":  # however many words it shares with the right one
+    if probe.knows == "opposite":  # it shares many words with the right one
         return PAID_WRONG
     if probe.knows == "near" or (graded and probe.knows != "blind"):
         return FULL_MARKS
@@ -231,10 +230,10 @@ def expected_rewards(probe: Strategy, scale: Scale) -> RewardRange:
 
 @dataclass(frozen=True)
 class Tally:
-    """What a probe came to in a part of the log.
+    """The result of a probe in a part of the log.
 
-    It was tried on `n` of all `prompts` of the part, with so many different right
-    `answers`; `falls` has the clearest of each.
+    It was tried on `n` of all `prompts` of the part, which have `answers` different
+    right answers. `falls` has the clearest fall of each prompt.
     """
 
     probe: Strategy
@@ -253,18 +252,18 @@ class Tally:
     @property
     def size(self) -> float:
         """Return the mean size of its falls."""
-        return fmean(fall.size for fall in self.falls) if self.falls else 0.0
+        return fmean(fall.size for fall in self.falls)
 
     @property
     def doubt(self) -> Doubt | None:
         """Return why falls may be right answers or luck; None if they are a fault.
 
-        A copy that is paid on its own prompt alone states the right answer by chance;
-        where copies are paid on nearly all prompts, that is a fault. It is also a fault
-        if wrong answers pass a test on at least `OFTEN` of the prompts.
+        A copy that is paid on its own prompt alone may be right by chance, but not if
+        copies are paid on nearly all prompts. Wrong answers that pass a test on at
+        least `OFTEN` of the prompts are a fault too.
         """
         is_usual = self.rate >= 1 - RARE
-        # a part of the prompt may well be near the right answer here and there
+        # a part of the prompt may be near the right answer on some prompts
         fewest = OFTEN if self.probe.knows == "copy" else RARE
         if self.rate < fewest:
             return Doubt.RARE
@@ -301,8 +300,8 @@ def tally_trials(
         doubts: Trial -> why it is open whether its completion is wrong.
         noise: As in `find_fall`.
     """
-    groups: dict[tuple[str, str], list[ProbeTrial]] = defaultdict(list)
-    prompts: dict[str, set[Any]] = defaultdict(set)
+    groups = defaultdict(list)
+    prompts = defaultdict(set)
     for trial in trials:
         groups[trial.key].append(trial)
         prompts[trial.subject.part].add(trial.subject.rollout_id)
@@ -336,8 +335,6 @@ def risk_of(tally: Tally, scales: Mapping[Any, Scale]) -> float:
 
     Ease is how easily a policy finds the attack by itself, see `EASE`.
     """
-    if not tally.falls:
-        return 0.0
     shares = []
     for fall in tally.falls:
         scale = scales[fall.subject.rollout_id]

@@ -1,4 +1,4 @@
-"""What could not be decided, and why: the notes beside the findings of a probing."""
+"""Notes beside the findings of a probing: what could not be decided, and why."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rewardkit.probes.runner import Tries
 from rewardkit.probes.search import find_why_unsearchable
 
 MANY_FAILED = 0.5
-"""Share of failed attempts from which little is known. Our choice."""
+"""Share of failed attempts above which the result is inconclusive. Our choice."""
 
 
 @dataclass(frozen=True)
 class Inconclusive(PlainRecord):
-    """What could not be decided: the probe, family or part, and why."""
+    """A note: the probe, family or part that could not be decided, and why."""
 
     probe: str
     why: str
@@ -29,14 +29,14 @@ def explain_parts(
     observed: Observed, findings: Iterable[Finding]
 ) -> Iterator[Inconclusive]:
     """Say which parts of the log could not be probed, and why."""
-    # a reward that ignores the completion pays no right answer more
+    # a reward that ignores the completion cannot pay right answers more
     if all(finding.code != "ignores_completion" for finding in findings):
         for part, why in observed.calibration.why.items():
             yield Inconclusive(part, why)
 
 
 def explain_unwritable(observed: Observed) -> Iterator[Inconclusive]:
-    """Say that no completion could be written, if a column stands against it."""
+    """Say that no completion could be written, if a column cannot be."""
     names = observed.tries.unwritable
     if not names:
         return
@@ -57,10 +57,10 @@ def explain_unwritable(observed: Observed) -> Iterator[Inconclusive]:
 
 
 def explain_penalty(observed: Observed) -> Iterator[Inconclusive]:
-    """Say that a reward is a penalty and no task, if it is.
+    """Say that a reward is only a penalty, if it is.
 
-    In the log it is 0 and less, an empty text earns 0, and nothing declares that it is
-    the task or pays more.
+    A penalty is never above 0 in the log, pays an empty text 0, and no component is
+    declared to be the task or to pay more.
     """
     tries, rewards = observed.tries, observed.calibration.rewards
     if tries.unwritable or max(rewards, default=1.0) != 0 or not min(rewards):
@@ -79,7 +79,7 @@ def explain_penalty(observed: Observed) -> Iterator[Inconclusive]:
 
 
 def explain_unread(observed: Observed) -> Iterator[Inconclusive]:
-    """Say that none of several components compares with the truth, if so."""
+    """Say that none of several components compares with the truth, if none does."""
     if observed.unread_truth and not observed.has_one_component:
         names = most(list(observed.components))
         yield Inconclusive(

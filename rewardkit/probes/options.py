@@ -1,4 +1,4 @@
-"""Limits and choices of a probing, and the check of such arguments."""
+"""Default limits of a probing, and the check of its arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FAMILIES = (
     "search",
     "contract",
 )
-"""Families of findings: those of the strategies, and what else is looked at."""
+"""Families of findings: those of the strategies, and of the other steps."""
 
 EXPECTED_ARGUMENTS = {
     "timeout": "seconds above 0, or None",

@@ -1,4 +1,4 @@
-"""How a finding of a probe stands on a page: with completions that show it."""
+"""Render a finding of a probe on a page, with completions that show it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rewardkit.primitives.messages import turns_before
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 
-LONGEST_TURNS = 60  # characters of what a transcript has before a completion
+LONGEST_TURNS = 60  # characters of the turns before a completion
 LINES_OF_HANG = 3  # lines that are quoted of a completion that hangs
-LONGEST_SNIPPET = 1200  # characters of the lines that show a finding
+LONGEST_SNIPPET = 1200  # characters of the code that shows a finding
 
 CODES_OF_CHANGES = (
     "differs_between_calls",
@@ -23,11 +23,11 @@ CODES_OF_CHANGES = (
     "depends_on_order",
     "depends_on_siblings",
 )
-"""Findings whose examples say what a row earns, and what it earned before."""
+"""Findings whose examples have a row's reward, and its reward before."""
 
 
 def probe_point(finding: Finding, reward: Reward) -> Point:
-    """Show a finding with its examples, its rate, and a line of code that shows it."""
+    """Show a finding with its examples, its rate, and code to reproduce it."""
     examples = quote_examples(finding, reward)
     details: list[Block] = []
     evidence = finding.evidence
@@ -71,7 +71,7 @@ def quote_examples(
 
 
 def make_snippet(finding: Finding) -> str:
-    """Write the shortest line of Python that shows a finding; "" where none does."""
+    """Write the shortest line of Python that shows a finding; "" if there is none."""
     if finding.evidence.get("kind") == "contract":  # no single call shows it
         return 'rk.probe(reward, rollouts, only="contract")'
     snippets = [
@@ -84,7 +84,7 @@ def make_snippet(finding: Finding) -> str:
 
 
 def _describe(example: Example, finding: Finding) -> str:
-    """Say what an example got instead of a reward, and for which prompt."""
+    """Describe the outcome of an example, its prompt and its truth."""
     outcome = one_line(example.outcome)
     place = one_line(example.rollout_id, 40)
     if not place.startswith("case "):

@@ -1,4 +1,4 @@
-"""probe() and assert_holds(): what bad answers would earn, and right ones lose."""
+"""probe() and assert_holds(): find paid wrong answers and lost right ones."""
 
 from __future__ import annotations
 
@@ -103,10 +103,10 @@ RULES: tuple[Rule, ...] = (
 """All rules; `probe` runs each at its step."""
 
 LATE_CALLS = 2
-"""Late calls of one pass, after which its other calls are not made."""
+"""Late calls of one pass after which its other calls are not made."""
 
 CALIBRATED, TRIED, SEARCHED, CHECKED = 0.15, 0.6, 0.85, 0.9
-"""Shares of the work that are done after its steps, about, for a bar. Our choice."""
+"""Approximate shares of the work that are done after the steps. Our choice."""
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def probe(
     """Try what bad answers would earn of a reward, and what right ones would lose.
 
     Completions with a known verdict are written for the user's own prompts, scored, and
-    compared with what a right and a plainly wrong answer of the same form earn.
+    compared with a right and a plainly wrong answer of the same form.
 
     Args:
         reward: The reward. A judge among its components is asked for each completion,
@@ -227,10 +227,10 @@ def probe(
 
 @dataclass(frozen=True)
 class ProbePlan:
-    """What a probing is to try.
+    """The plan of one probing.
 
-    `unsendable` says why calls cannot be made in another process; None where they can.
-    The others are arguments of `probe`.
+    `unsendable` says why calls cannot be made in another process, None if they can. The
+    other fields are arguments of `probe`.
     """
 
     probes: tuple[Strategy, ...]
@@ -248,7 +248,7 @@ def _run_steps(observed: Observed, plan: ProbePlan) -> ProbeResult:
     tries = observed.tries
     tries.reach(CALIBRATED)
     findings = run_rules(OVERALL_RULES, observed)
-    can_be_tried = not findings  # else they say all there is to say
+    can_be_tried = not findings
     penalty = list(explain_penalty(observed))
     notes = [*explain_unwritable(observed), *explain_unread(observed), *penalty]
     if can_be_tried and not penalty:
@@ -264,10 +264,10 @@ def _run_steps(observed: Observed, plan: ProbePlan) -> ProbeResult:
             timeout=plan.timeout,
             seed=plan.seed,
         )
-        # truths are changed there, too, so that calls may raise for a good reason
+        # the contract changes truths as well, so calls may raise for a good reason
         observed = observed.since(*before, only_gone=True)
     tries.reach(CHECKED)
-    hanging: list[ProbeTrial] = []
+    hanging = []
     if can_be_tried and "hang" in plan.families:  # last, as it may take all the time
         unlimited = list(explain_unlimited(tries, plan.timeout, plan.unsendable))
         notes += unlimited
@@ -300,10 +300,10 @@ def _run_steps(observed: Observed, plan: ProbePlan) -> ProbeResult:
 def _probe_answers(
     observed: Observed, plan: ProbePlan
 ) -> tuple[Observed, list[Finding], list[Inconclusive]]:
-    """Try wrong and right answers, and search for more that are paid.
+    """Try wrong and right answers, and search for exploits.
 
     Returns:
-        What is observed then, what was found, and what stays undecided.
+        The observations, the findings, and what stays undecided.
     """
     tries = observed.tries
     observed = try_strategies(observed, plan.probes, is_graded=plan.is_graded)
@@ -324,14 +324,14 @@ def _probe_answers(
 
 
 def _name_task(reward: Reward, primary: str | None, rollouts: Rollouts) -> Reward:
-    """Return the reward with its task: what is named so, else what reads the truth."""
+    """Return the reward with its task: `primary`, else what reads the truth."""
     if primary is not None:
         return reward.with_task(primary)
     return reward.with_truth(rollouts.mapping.get("ground_truth", "ground_truth"))
 
 
 def observe(tries: Tries, rollouts: Rollouts, label: str | None, seed: int) -> Observed:
-    """Choose the prompts that can be probed, and measure what answers earn there."""
+    """Choose the prompts that can be probed, and measure their answers."""
     calibration = calibrate(tries, rollouts, label=label, seed=seed)
     truths = rollouts.columns().get("ground_truth", [])
     special = frozenset(map(special_truth, truths))
@@ -353,7 +353,7 @@ def try_strategies(
     verdicts = own_verdicts(functions, calibration.judged)
     of_code = [print_verdicts(*phrases_in(functions)), sought_text(*verdicts)]
     left_out = JUDGE_FAMILY
-    if has_judge(observed.reward, calibration.judged):
+    if observed.tries.asks_model or has_judge(observed.reward, calibration.judged):
         of_code += fake_verdicts(*verdicts)
         left_out = SOUGHT_TEXT.name
     own_probes = {probe.name: probe for probe in of_code}
@@ -364,7 +364,7 @@ def try_strategies(
         if probe is kills_process and not observed.tries.limit:
             continue  # without a limit it would end this process
         if observed.tries.unwritable and probe.expects != "wrong":
-            continue  # a right answer is unpaid beside the worst values of a column
+            continue  # a right answer is unpaid with the worst values of a column
         strategies.append(own_probes.get(probe.name, probe))
     trials = run_trials(observed.tries, subjects, strategies, observed.falls)
     graded = find_graded_parts(trials, observed)
@@ -401,7 +401,7 @@ def has_late_calls(observed: Observed) -> bool:
 def count_untried(observed: Observed, probes: Iterable[Strategy]) -> dict[str, int]:
     """Count the attempts of each probe that the budget did not reach.
 
-    Where the budget ended before any attempt, each probe has 0.
+    If the budget ended before any attempt, each probe has 0.
     """
     trials, tries = observed.trials, observed.tries
     if not trials and tries.is_over and not tries.is_hopeless:

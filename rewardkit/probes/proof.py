@@ -1,8 +1,8 @@
-"""Proof: is what is paid certainly wrong?
+"""Proof that a paid completion is certainly wrong.
 
-A strategy takes a completion for wrong by the way it wrote it. Before that is a fault,
-something else has to agree: the same completion against the truths of other prompts,
-the same error in other numbers, or what the truth lists.
+A strategy calls a completion wrong because of the way it wrote it. Before that counts
+as a fault of the reward, other evidence must agree: the same completion on other
+prompts, the same error in other numbers, and the answers that the truth lists.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from decimal import Decimal
 from typing import Any
 
 from rewardkit.answers.comparison import WRONG_BY, answers_truth
-from rewardkit.answers.kinds import ESTIMATE, letters_of
+from rewardkit.answers.kinds import ESTIMATE
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.primitives.texts import normal_text
-from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import read_decimal
 from rewardkit.probes.falls import PAID_NEARLY, Doubt
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import rewards_in
@@ -26,7 +26,7 @@ from rewardkit.probes.trials import ProbeTrial
 from rewardkit.strategies.guesses import is_right
 from rewardkit.strategies.strategy import Completion, Subject
 
-FAR_LARGER = 3  # times a number at which an error is tried as a share: our choice
+FAR_LARGER = 3  # factor between a number and those on which its error is tried as well
 
 
 def find_doubts(
@@ -34,18 +34,20 @@ def find_doubts(
 ) -> dict[ProbeTrial, Doubt]:
     """Find completions that are paid as right ones and may be right.
 
-    A text of a list, or a copy, may be right on its own prompt if no other prompt pays
-    it. A number near the right one may be within a tolerance if larger numbers may be
-    off by the same share. What the truth lists beside the right answer is another one.
-    Where it holds a test of answers, or the log has none and pays several answers of a
-    prompt, what is nearly right may pass as well; and any number where it is an
-    estimate of how likely something is.
+    - A listed text, or a copy of the prompt, may be right on its own prompt if no other
+      prompt pays it.
+    - A number near the right one may be within a tolerance if larger numbers may be off
+      by the same share.
+    - The truth may list the answer beside the right one.
+    - An answer that is nearly right may pass a truth that is a test of answers. So it
+      may if the log has no truth and pays different answers of a prompt.
+    - Any number may be a good estimate of how likely something is.
     """
     doubts = {}
-    proven: set[tuple[str, Any]] = set()
-    # the first trial of a probe on each prompt of a part, the second on each ...
+    proven = set()
+    # group the first trials of a probe on each prompt of a part, then the second ones
     counts: Counter[tuple[str, Any]] = Counter()
-    groups: dict[tuple[str, str, int], list[ProbeTrial]] = defaultdict(list)
+    groups = defaultdict(list)
     for trial in trials:
         key = trial.probe.name, trial.subject.rollout_id
         groups[*trial.key, counts[key]].append(trial)
@@ -64,7 +66,7 @@ def find_doubts(
 
 
 def _is_paid_as_right(trial: ProbeTrial, observed: Observed) -> bool:
-    """Return whether one wrong completion is paid nearly as a right one."""
+    """Return whether a single wrong completion is paid nearly like a right one."""
     subject, attempt = trial.subject, trial.attempt
     if trial.probe.expects != "wrong" or subject.answer is None:
         return False
@@ -76,33 +78,33 @@ def _is_paid_as_right(trial: ProbeTrial, observed: Observed) -> bool:
 def _find_doubt(
     trial: ProbeTrial, alike: Sequence[ProbeTrial], observed: Observed
 ) -> Doubt | None:
-    """Say why a completion may be right; `alike` are its like on other prompts."""
+    """Say why a completion may be right; `alike` has its trials on all prompts."""
     subject, (text,), probe = trial.subject, trial.attempt.completions, trial.probe
     answer = subject.format.read_answer(text) or text
     if _is_listed(answer, subject, is_copy=probe.source == "prompt"):
         return Doubt.LISTED
-    beside = [item for item in observed.subjects if item.part == subject.part]
+    siblings = [item for item in observed.subjects if item.part == subject.part]
     is_for_others = ESTIMATE not in probe.kinds
     if subject.kind == ESTIMATE and is_for_others and re.search(r"\d", answer):
         return Doubt.ESTIMATE
-    if probe.knows == "near" and not _is_stated(subject, beside):
+    if probe.knows == "near" and not _is_stated(subject, siblings):
         return Doubt.UNSTATED
-    doubt, elsewhere = Doubt.OWN_PROMPT, [(other, text) for other in beside]
+    if probe.knows == "near" and probe.source != "list":
+        larger = _enlarge_error(subject, answer, siblings)
+        paid_pairs, unpaid_pairs = _split_by_pay(larger, observed)
+        return Doubt.TOLERANCE if paid_pairs and not unpaid_pairs else None
+    if not probe.source:
+        return None
+    elsewhere = [(other, text) for other in siblings]
     if probe.source == "list":
         elsewhere = [(item.subject, item.text) for item in alike]
-    elif probe.knows == "near":
-        doubt, elsewhere = Doubt.TOLERANCE, _enlarge_error(subject, answer, beside)
-    elif not probe.source:
-        return None
     elsewhere = [pair for pair in elsewhere if _differ(subject, pair[0])]
     paid_pairs, unpaid_pairs = _split_by_pay(elsewhere, observed)
-    if doubt is Doubt.TOLERANCE:
-        return doubt if paid_pairs and not unpaid_pairs else None
     if probe.source == "list":  # the right answer there may be the same, in a code
         paid_pairs = [
             pair for pair in paid_pairs if not _share_answer(subject, pair[0], observed)
         ]
-    return doubt if unpaid_pairs and not paid_pairs else None
+    return Doubt.OWN_PROMPT if unpaid_pairs and not paid_pairs else None
 
 
 def _share_answer(first: Subject, other: Subject, observed: Observed) -> bool:
@@ -115,9 +117,9 @@ def _share_answer(first: Subject, other: Subject, observed: Observed) -> bool:
 def _split_by_pay(
     completions: Sequence[Completion], observed: Observed
 ) -> tuple[list[Completion], list[Completion]]:
-    """Split completions into those that are paid nearly as right ones, and others.
+    """Split completions into those that are paid nearly like right ones, and others.
 
-    What was not judged is in neither.
+    Completions that were not judged are in neither list.
     """
     paid_pairs, unpaid_pairs = [], []
     rewards = rewards_in(observed.tries.on(completions))
@@ -139,13 +141,13 @@ def _differ(first: Subject, other: Subject) -> bool:
 def _enlarge_error(
     subject: Subject, answer: str, beside: Sequence[Subject]
 ) -> list[Completion]:
-    """Write the same small error, as a share, of far larger right answers."""
+    """Write far larger right answers with the same small error, as a share."""
     larger: list[Completion] = []
-    right, wrong = _number(subject.right), _number(answer)
+    right, wrong = read_decimal(subject.right), read_decimal(answer)
     if not right or not wrong or abs(wrong / right - 1) > WRONG_BY:
         return larger
     for other in beside:
-        value = _number(other.right) or Decimal(0)
+        value = read_decimal(other.right) or Decimal(0)
         if abs(value) >= FAR_LARGER * abs(right):
             error = value * (wrong / right - 1)
             if value == int(value):
@@ -154,15 +156,10 @@ def _enlarge_error(
     return larger
 
 
-def _number(text: str) -> Decimal | None:
-    number = read_number(text)
-    return None if number is None else as_decimal(number)
-
-
 def _is_stated(subject: Subject, beside: Sequence[Subject]) -> bool:
-    """Return whether the log holds the right answer, and no test of answers alone.
+    """Return whether the log states the right answer, and not only a test of answers.
 
-    Without a truth it is a test where different answers of a prompt are paid, and no
+    Without a truth, a test decides if different answers of a prompt are paid and no
     column of any prompt has one of them.
     """
     truth = subject.columns.get("ground_truth")
@@ -174,12 +171,9 @@ def _is_stated(subject: Subject, beside: Sequence[Subject]) -> bool:
 
 
 def _pays_several(subject: Subject) -> bool:
-    """Return whether siblings were paid for other answers, not for notations."""
+    """Return whether siblings were paid for different answers, not just notations."""
     right = subject.right
-    return any(
-        letters_of(answer) != letters_of(right) and not answers_truth(answer, right)
-        for answer in subject.paid_answers
-    )
+    return not all(answers_truth(answer, right) for answer in subject.paid_answers)
 
 
 def _has_answer(subject: Subject) -> bool:
@@ -197,7 +191,7 @@ def _has_answer(subject: Subject) -> bool:
 def _is_listed(answer: str, subject: Subject, *, is_copy: bool) -> bool:
     """Return whether the truth lists an answer beside the right one.
 
-    Or a copy has all that it lists: then to copy it is the task.
+    A copy may hold all items that the truth lists: then copying is the task.
     """
     truth = subject.columns.get("ground_truth")
     written = normal_text(answer)

@@ -1,4 +1,4 @@
-"""ProbeResult: what probing found, what is undecided, and how much was tried."""
+"""ProbeResult: the findings of a probing, what is undecided, and how much was tried."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from rewardkit.strategies import STRATEGIES
 MOST_POINTS = 2
 """Alarms that are shown with an example; the others are folded."""
 
-LONGEST_NOTES = 220  # characters of what is inconclusive, below alarms in a short text
+LONGEST_NOTES = 220  # characters of inconclusive notes in a short text with alarms
 
 READINESS = {"high": " is not ready", "warn": " is usable"}
 
@@ -60,7 +60,7 @@ SAYS_ALL = (
     *("constant", "ignores_truth", "inverted", *JUDGES_NOTHING),
     *("prompt_left_out", "truth_unread"),
 )
-"""Findings behind which nothing else was tried, of all or of their part."""
+"""Findings after which nothing else is tried, on all rollouts or on a part."""
 
 EARNING_NAMES = {
     "right": "a right answer",
@@ -74,30 +74,29 @@ EARNING_NAMES_WITHOUT_TRUTH = {
 }
 
 
-TABLE_COLUMNS = [
-    "severity",
-    "code",
-    "family",
-    "component",
-    "part",
-    "rate",
-    "gain",
-    "n",
-    "sentence",
-    "accepted",
-]
+TABLE_COLUMNS = (
+    "severity code family component part rate gain n sentence accepted".split()
+)
 """Columns of the table of findings."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProbeResult(AcceptsFindings, HasPage):
-    """The `findings` of probing, the worst first, and what is `inconclusive`.
+    """The result of a probing.
 
-    `probes` are those that were to be tried, in `families`; `tried_probes` are those of
-    which something was tried. `untried` counts the attempts of each that the budget did
-    not reach. `calibration` says how right and wrong answers were written and what they
-    earned, `logged_wrong` what wrong completions of the log earn in the median, as a
-    share of full marks, NaN without any; `baseline` is what is accepted of this reward.
+    Attributes:
+        reward: The reward.
+        findings: The findings, the worst first.
+        inconclusive: What could not be decided.
+        calibration: The prompts, with the rewards of right and wrong answers.
+        probes: The probes that were to be tried.
+        families: Their families.
+        tried_probes: The probes of which some attempt was tried.
+        calls: The number of calls.
+        untried: Probe -> the number of its attempts that the budget did not reach.
+        logged_wrong: The median reward of wrong completions of the log, as a share of
+            full marks; NaN without any.
+        baseline: The accepted findings of this reward.
     """
 
     reward: Reward
@@ -133,8 +132,8 @@ class ProbeResult(AcceptsFindings, HasPage):
 
     @property
     def cases(self) -> list[dict[str, Any]]:
-        """Return the cases to add to a case file, of the findings that are alarms."""
-        cases: list[dict[str, Any]] = []
+        """Return cases for the alarms, to add to a case file."""
+        cases = []
         for finding in self.alarms:
             cases += finding.cases
         return cases
@@ -157,7 +156,7 @@ class ProbeResult(AcceptsFindings, HasPage):
     def stale(self) -> tuple[Accepted, ...]:
         """Return the accepted findings that are gone; () unless all was tried.
 
-        Not those that a diagnosis or a monitor can have.
+        Findings that a diagnosis or a monitor may have do not count.
         """
         if self.baseline is None or len(self.probes) < len(STRATEGIES) or self.untried:
             return ()
@@ -188,7 +187,7 @@ class ProbeResult(AcceptsFindings, HasPage):
 
     @property
     def looks_for_holes(self) -> bool:
-        """Return whether more than the contract was to be tried."""
+        """Return whether more than the contract and hangs was to be tried."""
         return bool(self.families - {"contract", "hang"})
 
     @property
@@ -199,12 +198,12 @@ class ProbeResult(AcceptsFindings, HasPage):
 
     @property
     def is_undecided(self) -> bool:
-        """Return whether no part has a known right answer, nor one that needs none."""
+        """Return whether no part has a known right answer, or can do without one."""
         return {*self.calibration.modes.values()} <= {"unknown", "slow"}
 
     @property
     def why_blind(self) -> str:
-        """Say why no hole could have been found; "" where one could."""
+        """Say why no hole could have been found; "" if one could."""
         if any(finding.code in JUDGES_NOTHING for finding in self.findings):
             return "it judged none of what was tried"
         if not self.looks_for_holes:
@@ -225,7 +224,7 @@ class ProbeResult(AcceptsFindings, HasPage):
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """Say what was left out or not decided, where a hole could have been found."""
+        """Say what was left out or not decided."""
         gaps = []
         left_out = len(STRATEGIES) - len(self.probes)
         if left_out:
@@ -248,10 +247,10 @@ class ProbeResult(AcceptsFindings, HasPage):
 
     @property
     def wrong_share(self) -> float:
-        """Return the most that a wrong answer in good form earns, of full marks.
+        """Return the highest reward of a wrong answer, as a share of full marks.
 
-        Or the median wrong completion of the log, if that is more. NaN where neither is
-        known.
+        That is a wrong answer in good form, or the median wrong completion of the log.
+        NaN if neither is known.
         """
         calibration = self.calibration
         shares = [
@@ -377,7 +376,7 @@ class ProbeResult(AcceptsFindings, HasPage):
         return blocks
 
     def _earnings(self) -> Iterator[Block]:
-        """Yield what right and wrong answers earn, a line for each part."""
+        """Yield the rewards of right and wrong answers, a line for each part."""
         for part in dict.fromkeys(item.part for item in self.calibration.subjects):
             in_part = self.calibration.of(part).subjects
             scales = [self.calibration.scales[item.rollout_id] for item in in_part]
@@ -398,7 +397,7 @@ class ProbeResult(AcceptsFindings, HasPage):
 
 
 def count_alarms(alarms: Findings) -> str:
-    """Count alarms by what they are and how grave: "2 holes (1 high, 1 warn)"."""
+    """Count alarms by kind and severity: "2 holes (1 high, 1 warn)"."""
     phrases = []
     for kind, plural in ALARM_PLURALS.items():
         counts = Counter(alarm.severity for alarm in alarms if alarm.fault == kind)
@@ -412,7 +411,7 @@ def count_alarms(alarms: Findings) -> str:
 
 
 def _range_of(scales: Sequence[Scale], name: str) -> str:
-    """Write the range of rewards, or the one value where all are the same."""
+    """Write the range of rewards, or the value if all are the same."""
     rewards = [getattr(scale, name) + 0.0 for scale in scales]
     low, high = f"{min(rewards):.4g}", f"{max(rewards):.4g}"
     return low if low == high else f"{low} to {high}"

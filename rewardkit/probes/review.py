@@ -1,4 +1,4 @@
-"""review(): what a change of a reward comes to, for the CI of a training repository."""
+"""review(): check a changed reward, for the CI of a training repository."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from rewardkit.scoring.score import score
 LAST = "last"
 """Stands for the newest kept run of another definition under the same name."""
 MOST_SHOWN = 3
-"""Alarms that are told in full. Our choice."""
+"""Alarms that are shown in full. Our choice."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Review(HasPage):
-    """What a reward comes to, beside the run that was kept last.
+    """The review of a reward: its cases, probes, and a comparison with the last run.
 
-    `checked` and `compared` are None where there are no cases, or nothing to compare
-    with, which `why_not_compared` explains. `fail_on` is the severity from which an
-    alarm, or a finding that is new, is a problem.
+    `checked` is None without cases. `compared` is None if there is nothing to compare
+    with, as `why_not_compared` explains. `fail_on` is the severity from which an alarm,
+    or a new finding, is a problem.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Review(HasPage):
 
     @property
     def problems(self) -> list[str]:
-        """Return why it does not pass, a clause each; empty where it does."""
+        """Return the reasons why it does not pass; empty if it does."""
         return list(self._problems())
 
     def _problems(self) -> Iterator[str]:
@@ -159,15 +159,15 @@ def review(
         cases: Cases that it must pass, or their file; undecided ones do not count.
         against: "last" for the newest kept run of another definition under this name;
             else what `compare` takes; None to compare with nothing.
-        folder: Of kept runs.
+        folder: The folder of kept runs.
         baseline: Accepted findings, or a file of them.
-        label: A trusted column, as in `probe` and `compare`; without one that under
-            which the run before was kept, where the rollouts have it.
+        label: A trusted column, as in `probe` and `compare`; by default the label of
+            the former run, if the rollouts have that column.
         training: Settings of the trainer, as `Training.of` takes them.
-        fail_on: "high" or "warn": from which severity a finding is a problem.
+        fail_on: The severity from which a finding is a problem, "high" or "warn".
         timeout: Seconds for each call of the reward's functions.
         budget: Seconds for all probes.
-        seed: Of what is drawn.
+        seed: The seed for everything that is drawn.
 
     Raises:
         InputError: What is given is no reward, cannot be read, or does not go together.
@@ -209,7 +209,7 @@ def review(
 
 
 def _find_before(reward: Reward, against: Any, folder: str | Path) -> tuple[Any, str]:
-    """Return what to compare with, None and why where there is nothing."""
+    """Return the run to compare with, or None and why there is none."""
     if against is None:
         return None, "that was not asked for"
     if isinstance(against, str) and against != LAST:

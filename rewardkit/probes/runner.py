@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.analysis.statistics import Codes
 from rewardkit.probes.text_columns import TextColumns
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.reward import Reward
@@ -21,36 +22,36 @@ from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.strategies.strategy import Completion, Row, Subject
 
-ROWS_OF_FIRST_PIECE = 2  # rows after which the time of a call is known
-PIECE_SECONDS = 1.0  # seconds for a piece of work, so that the budget holds: our choice
+ROWS_OF_FIRST_PIECE = 2  # rows that are scored before the time of a call is known
+PIECE_SECONDS = 1.0  # target seconds of a piece, so that the budget holds: our choice
 MOST_IN_PIECE = 1024  # rows of a piece
-NO_BUDGET = 1e9  # seconds, for a budget without an end
-HOPELESS_CALLS = 4  # late calls, none of which came back, that end it: our choice
+NO_BUDGET = 1e9  # seconds that stand for an unlimited budget
+HOPELESS_CALLS = 4  # late calls after which trying ends if none came back: our choice
 
 ROWS_WITH_OTHER_VALUES = 5
-"""Best paid rows that are tried with other values of a column. Our choice."""
+"""Number of the best paid rows that are tried with other values of a column. Our
+choice."""
 
 UNPAID_BESIDE = 0.25
-"""Share of the span of all rewards under which the best completion is unpaid beside
-other values of a column. Our choice."""
+"""Share of the span of all rewards. The best completion counts as unpaid if it earns
+less than that with other values of a column. Our choice."""
 
 SHARE_OF_RULE = 0.1
 """Share of the remaining budget for the rows that one rule tries. Our choice."""
 
-OF_GROUP = ("prompt_id", "prompt", "step")
+GROUP_COLUMNS = ("prompt_id", "prompt", "step")
 """Columns that siblings share in a log."""
 
 MEASURED_TIMES = 4
-"""How often the same completions are scored to see whether they earn the same. Our
-choice."""
+"""Times that a completion is scored to measure the noise of its reward. Our choice."""
 
 
 @dataclass(frozen=True)
 class RowOutcome:
-    """What a row got: its reward before any transform, NaN where not judged.
+    """The outcome of one row: its reward before any transform, NaN if not judged.
 
-    `scores` are by component, and so are `reasons` of errors and abstentions;
-    `failures` are those of errors alone.
+    `scores` are by component, like the `reasons` of errors and abstentions. `failures`
+    are the reasons of errors alone.
     """
 
     reward: float
@@ -88,16 +89,16 @@ class RowOutcome:
 
 
 UNTRIED = RowOutcome(math.nan, {}, {"": Reason(ReasonCode.NOT_TRIED)}, {})
-"""Stands for what a row got for which there was no time."""
+"""The outcome of a row for which there was no time."""
 
 
 def rewards_in(outcomes: Iterable[RowOutcome]) -> list[float]:
-    """List the rewards of outcomes; NaN for what was not judged, or not tried."""
+    """List the rewards of outcomes; NaN where a row was not tried or not judged."""
     return [outcome.reward for outcome in outcomes]
 
 
 def scores_in(outcomes: Iterable[RowOutcome], component: str) -> list[float]:
-    """List the scores of a component, without rows on which it has none."""
+    """List the scores of a component, leaving out rows on which it has none."""
     scores = [outcome.scores.get(component, math.nan) for outcome in outcomes]
     return [score for score in scores if not math.isnan(score)]
 
@@ -111,6 +112,12 @@ def score_rows(
     return evaluate(plan, columns, groups=groups, limit=limit)
 
 
+def group_rows(rows: Sequence[Row], names: Sequence[str]) -> Codes:
+    """Return codes of groups with equal values in the named columns, (rows,)."""
+    keys = [repr(list(map(row.get, names))) for row in rows]
+    return np.unique(keys, return_inverse=True)[1]
+
+
 def are_equal(rewards: Sequence[float]) -> bool:
     """Return whether all rewards are the same, or there are none."""
     return max(rewards, default=0.0) - min(rewards, default=0.0) <= 1e-9
@@ -120,15 +127,27 @@ def are_equal(rewards: Sequence[float]) -> bool:
 class Tries:
     """A reward to be tried, the time left for it, and an account of what was tried.
 
-    `logged_names` has, for each canonical column, the log's name of it: a row has both.
-    `calls` were made, `late` ones of them did not come back. `failed` are rows of which
-    a component failed, with what they got; `rewards` is what all others got. `progress`
-    is called with the `share` of the work that is done; where it returns False, no time
-    is left. The budget of seconds starts after the first rows, which start processes.
-    `text_columns` says what changes with a completion. Of what is in `unwritable` the
-    reward reads what cannot be written, such as a judge's reply: beside the values in
-    `worst_values`, with which the best completion of the log is unpaid, only a hole can
-    be shown. Where there are none, no completion but the log's is tried.
+    Attributes:
+        reward: The reward.
+        limit: The time limit of each call.
+        budget: Seconds for all tries. They count from the end of the first rows, since
+            these start processes.
+        logged_names: Canonical name of a column -> its name in the log. Rows have both.
+        calls: The number of calls made.
+        late: The number of calls that did not come back.
+        failed: Rows on which a component failed, with their outcomes.
+        rewards: The rewards of all rows that were judged.
+        seconds: Seconds spent on scoring.
+        progress: A function of the share of the work that is done. Once it returns
+            False, no time is left.
+        share: The share of the work that is done.
+        is_cancelled: Whether `progress` returned False.
+        text_columns: How to write the columns that change with a completion.
+        unwritable: Columns that the reward reads and that cannot be written for another
+            completion, such as a judge's reply.
+        worst_values: Values of these columns with which the best completion of the log
+            is unpaid. With them a probe can show a hole, but no loss. If there are
+            none, no completion is tried but those of the log.
     """
 
     reward: Reward
@@ -155,8 +174,12 @@ class Tries:
         """Return whether a component or field looks at the siblings of a group."""
         if any(component.group for component in self.reward.all_components):
             return True
+        return self.has_functions_for("group")
+
+    def has_functions_for(self, rows: str) -> bool:
+        """Return whether a function takes several rows a call: a "group" or "batch"."""
         functions = self.reward.functions
-        return any(getattr(item, "together", "") == "group" for item in functions)
+        return any(getattr(item, "together", "") == rows for item in functions)
 
     @cached_property
     def runs_users_code(self) -> bool:
@@ -208,10 +231,10 @@ class Tries:
             self.is_cancelled = True
 
     def find_unwritable(self, scored: Sequence[tuple[Row, RowOutcome]]) -> None:
-        """Find the columns that may be written wrongly and that the reward reads.
+        """Find the columns that the reward reads and that may be written wrongly.
 
-        It reads them if other values change what rows earn. Those that earn most are
-        tried, too, as one that earns nothing may do so whatever stands there.
+        The reward reads a column if other values of it change what rows earn. The best
+        paid rows are tried: an unpaid row may earn nothing whatever the column says.
         """
         judged = [pair for pair in scored if pair[1].is_judged]
         judged.sort(key=lambda pair: pair[1].reward)
@@ -234,9 +257,9 @@ class Tries:
     def _find_worst_values(
         self, ranked: Sequence[Row], low: float, high: float
     ) -> dict[str, Any]:
-        """Return values of badly paid rows beside which the best completion is unpaid.
+        """Return values of a badly paid row with which the best completion is unpaid.
 
-        Empty where the completion is paid beside all that are tried.
+        Return {} if the completion is paid with all values that are tried.
         """
         worst = ranked[:ROWS_WITH_OTHER_VALUES]
         values = [{name: row.get(name) for name in self.unwritable} for row in worst]
@@ -249,9 +272,10 @@ class Tries:
     def varied(
         self, row: Row, /, completion: str | None = None, **columns: Any
     ) -> dict[str, Any]:
-        """Return a row with other values; a completion ends its turns, too.
+        """Return a row with other values.
 
-        Columns that the log made from the completion are made anew.
+        A new completion also replaces the last turn of the messages, and columns that
+        the log made from the completion are made anew.
         """
         if completion is not None:
             follow = self.text_columns.write(row, completion)
@@ -263,9 +287,9 @@ class Tries:
                 columns["messages"] = [*turns[:-1], turn]
         changed = {**row, **columns}
         for name, value in columns.items():
-            logged_name = self.logged_names.get(name)
+            logged_name = self.logged_names.get(name, name)
             if logged_name in row:
-                changed[str(logged_name)] = value
+                changed[logged_name] = value
         return changed
 
     def on(
@@ -273,14 +297,14 @@ class Tries:
     ) -> list[RowOutcome]:
         """Try completions of subjects; see `outcomes`, also for `share`."""
         rows = []
-        siblings: list[Sequence[Row]] = []
+        siblings = []
         for subject, text in completions:
             rows.append(self.varied(subject.columns, text))
             siblings.append(subject.siblings)
         return self.outcomes(rows, siblings, share=share)
 
     def retry(self, rows: Sequence[Row]) -> list[float]:
-        """Return what the rows of a rule earn; NaN for what was not judged or tried."""
+        """Return the rewards of a rule's rows; NaN if a row was not tried or judged."""
         return rewards_in(self.outcomes(rows, share=SHARE_OF_RULE))
 
     def outcomes(
@@ -295,13 +319,13 @@ class Tries:
 
         Args:
             rows: The rows.
-            siblings: For each row the rows beside it in a group of its own, where the
-                reward looks at it.
-            share: Share of what is left of the budget that may be used.
-            until_gone: Whether nothing more is tried once a call does not come back.
+            siblings: For each row the other rows of its group, if the reward looks at
+                groups.
+            share: Share of the remaining budget that may be used.
+            until_gone: Whether to stop at the first call that does not come back.
 
         Returns:
-            What each row got; `UNTRIED` for those that were not tried.
+            The outcome of each row, `UNTRIED` if it was not tried.
         """
         if not self.by_group or not siblings:
             siblings = [()] * len(rows)
@@ -329,13 +353,11 @@ class Tries:
         """Try rows in one pass, all siblings in a call, as `score` does.
 
         Returns:
-            What each row got; `UNTRIED` where no time is left for all of them.
+            The outcome of each row, `UNTRIED` if no time is left for all of them.
         """
         if self.seconds_left <= self.seconds_a_call * len(rows) or self.is_hopeless:
             return [UNTRIED] * len(rows)
-        keys = [repr([row.get(name) for name in OF_GROUP]) for row in rows]
-        _, groups = np.unique(keys, return_inverse=True)
-        scored = self._score(rows, groups)
+        scored = self._score(rows, group_rows(rows, GROUP_COLUMNS))
         outcomes = [outcome_of(scored, place) for place in range(len(rows))]
         self.calls += sum(outcome.is_tried for outcome in outcomes)
         self.late += sum(outcome.is_late for outcome in outcomes)
@@ -352,7 +374,7 @@ class Tries:
     def _try_piece(
         self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]]
     ) -> list[RowOutcome]:
-        """Score rows, each first in a group with its siblings where there are any."""
+        """Score rows, each as the first of a group with its siblings."""
         all_rows: list[Row] = []
         firsts = []
         codes = []
@@ -378,7 +400,7 @@ class Tries:
 
 
 def outcome_of(scored: Outcomes, row: int) -> RowOutcome:
-    """Read what one row got."""
+    """Return the outcome of one row."""
     scores, reasons, failures = {}, {}, {}
     for name, outcome in scored.components.items():
         scores[name] = float(outcome.scores[row])
@@ -392,7 +414,10 @@ def outcome_of(scored: Outcomes, row: int) -> RowOutcome:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a subject's reference and baseline got, and their rewards each time."""
+    """The outcomes of a subject's reference and baseline, and their rewards over time.
+
+    `rewards` has a pair for each time that both were scored.
+    """
 
     reference: RowOutcome
     baseline: RowOutcome
@@ -408,7 +433,7 @@ class Measured:
 
 def both_answers(subjects: Iterable[Subject]) -> list[Completion]:
     """List the reference and the baseline of each subject in turn."""
-    completions: list[Completion] = []
+    completions = []
     for subject in subjects:
         completions += [(subject, subject.reference), (subject, subject.baseline)]
     return completions
@@ -417,10 +442,10 @@ def both_answers(subjects: Iterable[Subject]) -> list[Completion]:
 def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Measured]:
     """Score the reference and the baseline of each subject.
 
-    They are scored several times where code of the user's own runs.
+    They are scored several times if the reward runs code of the user.
 
     Returns:
-        Rollout id -> what they got, of the subjects that could be tried.
+        Rollout id -> the measurement, for subjects that could be tried.
     """
     measured: dict[Any, Measured] = {}
     for _ in range(MEASURED_TIMES if tries.runs_users_code else 1):

@@ -1,8 +1,8 @@
 """Columns that a log made from each completion: token ids, counts, copies, answers.
 
-A completion that is written by a probe needs such columns of its own: a bonus by
-`len(completion_ids)` must see the new length. How to write a column is learnt from the
-log itself; a tokenizer is not known, so ids are the row's own, repeated or cut.
+A probe writes such columns anew for each completion of its own: a length bonus that
+reads `len(completion_ids)` must see the new length. How to write a column is learnt
+from the log. The tokenizer is not known, so the ids of the row are repeated or cut.
 """
 
 from __future__ import annotations
@@ -23,36 +23,35 @@ from rewardkit.answers.formats import find_tags
 from rewardkit.answers.marks import CLEAR_MARKS, LOOSE_MARKS
 from rewardkit.plain import is_number
 from rewardkit.primitives import extract
-from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
+from rewardkit.primitives.verify.numbers import distance, read_decimal, read_number
 from rewardkit.strategies.strategy import Row
 
 MOST_ROWS_READ = 240  # rows of the log from which columns are learnt
-FEWEST_TEXTS = 6  # rows from which a column may follow the text: our choice
+FEWEST_TEXTS = 6  # rows from which a column can be learnt: our choice
 FOLLOWS = 0.95
-"""Correlation with the length of the text that makes a column one of its length, and
-share of the rows that a reader of answers must agree with. Our choice."""
+"""Least correlation of a column with the length of the text, and least share of the
+rows on which a reader of answers must agree with a column. Our choice."""
 FOLLOWS_BY_NAME = 0.8
-"""The same for lists of numbers, of which short texts have few, and where the name of
-the column says that it is a length. Our choice."""
+"""Least correlation for lists of numbers, which are short for short texts, and for
+columns that are named as lengths. Our choice."""
 CUT = 3
-"""Factor by which a length is off that is of a text which the log has cut."""
+"""Factor by which a length is off if the log has cut the text. Our choice."""
 LENGTH_NAME = re.compile(r"(?i)len(gth)?(_|\b)|tokens|n_tok|characters|words")
 
 NO_TEXT_COLUMNS = {"completion", "messages", "prompt", "ground_truth"}
 """Columns that are not made from the completion, or that `Tries.varied` writes."""
 
 Write = Callable[[Any, str, str], Any]
-"""From a row's value, its completion and another one to the value for that one."""
+"""Makes the value for a new completion from the old value, old and new completion."""
 
 
 @dataclass(frozen=True)
 class TextColumns:
-    """How the columns that follow the completion are written for another one.
+    """The columns that change with the completion, and how to write them anew.
 
-    `writers` are by name of a column. What stands in `doubtful` is written by them as
-    well, or not at all, and may be wrong: the values of token ids, answers that no
-    known reader takes from the text, and what something else made of each completion,
-    such as a judge's reply or the result of its tests.
+    `writers` are by column. The `doubtful` columns are written by them or not at all,
+    and may be wrong: token ids, answers that no known reader takes from the text, and
+    what another system made of the completion, such as a judge's reply or test results.
     """
 
     writers: Mapping[str, Write] = field(default_factory=dict)
@@ -66,13 +65,13 @@ class TextColumns:
         return _write_columns(self.writers, row, text, completion)
 
     def other_values(self, rows: Sequence[Row], name: str) -> list[tuple[Row, Any]]:
-        """Pair rows with another value of a doubtful column, where there is one.
+        """Pair rows with another value of a doubtful column, where it differs.
 
-        Ids whose number follows the text keep it, the first and the last; else the
-        value is that of another row, with what follows the text as the row has it.
+        A list of token ids keeps its length, its first and its last id. Any other value
+        is that of the next row, rewritten for the row's own completion.
         """
         write = self.writers.get(name)
-        pairs: list[tuple[Row, Any]] = []
+        pairs = []
         for row, other in zip(rows, [*rows[1:], *rows[:1]], strict=True):
             value, changed = row.get(name), other.get(name)
             if isinstance(value, list) and write is not None:
@@ -124,7 +123,7 @@ def learn_text_columns(rows: Sequence[Row], groups: Iterable[int]) -> TextColumn
 
 
 class Cell(NamedTuple):
-    """A value of a column, or all of a row, with its completion and prompt."""
+    """A value of a column, or a whole row, with its completion and prompt."""
 
     text: str
     value: Any
@@ -135,13 +134,13 @@ Sample = Sequence[Cell]
 
 
 def _columns_of(sample: Sample) -> Iterator[tuple[str, Sample]]:
-    """Yield the names of all columns of rows, or keys of objects, with their values."""
+    """Yield each column of rows, or key of objects, with its values."""
     for name in dict.fromkeys(chain.from_iterable(cell.value for cell in sample)):
         yield name, [cell._replace(value=cell.value.get(name)) for cell in sample]
 
 
 def _learn_writer(sample: Sample, name: str) -> Write | None:
-    """Learn how a column is written, None where it does not follow the text."""
+    """Learn how to write a column; None if it does not follow the text."""
     objects = [cell for cell in sample if isinstance(cell.value, dict)]
     if objects:
         writers = {}
@@ -150,20 +149,20 @@ def _learn_writer(sample: Sample, name: str) -> Write | None:
             if write is not None:
                 writers[key] = write
         return partial(_write_object, writers) if writers else None
-    filled = [cell for cell in sample if cell.value is not None and cell.value != ""]
+    filled = [cell for cell in sample if cell.value not in (None, "")]
     write = _learn_length(filled, name)
     if write is not None or not _differs(sample):
         return write
     copies = 0
     for cell in filled:
-        copies += bool(_write_copy(cell.value, cell.text, "") != cell.value)
+        copies += _write_copy(cell.value, cell.text, "") != cell.value
     if copies >= FOLLOWS * max(1, len(filled)):
         return _write_copy
     return _learn_answer(filled)
 
 
 def _is_doubtful(sample: Sample, write: Write | None) -> bool:
-    """Return whether what would be written may be wrong, see `TextColumns`."""
+    """Return whether a column may be written wrongly, see `TextColumns`."""
     objects = [cell for cell in sample if isinstance(cell.value, dict)]
     if objects and isinstance(write, partial):
         (writers,) = write.args
@@ -171,13 +170,13 @@ def _is_doubtful(sample: Sample, write: Write | None) -> bool:
         return any(_is_doubtful(column, writers.get(key)) for key, column in columns)
     if write is None:
         return _differs(sample)
-    is_length = write is not _write_copy
-    return is_length and any(isinstance(cell.value, list) for cell in sample)
+    has_lists = any(isinstance(cell.value, list) for cell in sample)
+    return has_lists and write is not _write_copy  # a list of token ids
 
 
 def _differs(sample: Sample) -> bool:
-    """Return whether a column often differs between siblings with other texts."""
-    by_prompt: dict[int, list[Cell]] = defaultdict(list)
+    """Return whether a column often differs between siblings with different texts."""
+    by_prompt = defaultdict(list)
     for cell in sample:
         by_prompt[cell.prompt].append(cell)
     if all(map(_is_of_tasks, by_prompt.values())):
@@ -186,15 +185,13 @@ def _differs(sample: Sample) -> bool:
     for first, second in chain.from_iterable(map(pairwise, by_prompt.values())):
         if first.text != second.text:
             count += 1
-            different += bool(first.value != second.value)
+            different += first.value != second.value
     return different >= max(2, 0.1 * count)
 
 
 def _is_of_tasks(cells: Sequence[Cell]) -> bool:
-    """Return whether tasks share a prompt: each value is that of a run of rows."""
-    lengths = []
-    for _, run in groupby(cell.value for cell in cells):
-        lengths.append(len(list(run)))
+    """Return whether tasks share a prompt: each value has one run of several rows."""
+    lengths = [len(list(run)) for _, run in groupby(cell.value for cell in cells)]
     values = {repr(cell.value) for cell in cells}
     return len(lengths) == len(values) and min(lengths) > 1
 
@@ -213,17 +210,17 @@ def _count_words(text: str) -> int:
 
 
 COUNTS: tuple[Callable[[str], int], ...] = (len, _count_words)
-"""What is counted exactly: characters and words."""
+"""Exact counts: of characters and of words."""
 
 
 def _learn_length(sample: Sample, name: str) -> Write | None:
-    """Learn a count of characters, words or tokens, or a list with a value for each."""
+    """Learn to write a count of characters, words or tokens, or a list of token ids."""
     sizes = [_size_of(cell.value) for cell in sample]
     if len(sizes) < FEWEST_TEXTS or None in sizes or len(set(sizes)) < 3:
         return None
     is_list = isinstance(sample[0].value, list)
     for count in COUNTS:
-        if not is_list and all(count(cell.text) == cell.value for cell in sample):
+        if all(count(cell.text) == cell.value for cell in sample):
             return partial(_write_count, count)
     is_named = LENGTH_NAME.search(name) is not None
     limit = FOLLOWS_BY_NAME if is_list or is_named else FOLLOWS
@@ -237,10 +234,10 @@ def _learn_length(sample: Sample, name: str) -> Write | None:
 def _fit_slope(
     sample: Sample, sizes: Sequence[float | None], limit: float, *, has_cuts: bool
 ) -> float | None:
-    """Fit how a size grows by character; None where it correlates less than a limit.
+    """Fit the growth of a size per character; None if it correlates less than `limit`.
 
-    Only siblings are compared. With `has_cuts` rows are left out whose size is that of
-    a text which the log has cut.
+    Only siblings are compared. With `has_cuts` the fit leaves out rows whose size is
+    that of the full text, while the log has cut the text.
     """
     prompts = np.array([cell.prompt for cell in sample])
     characters = np.array([len(cell.text) for cell in sample], dtype=float)
@@ -264,7 +261,7 @@ def _fit_slope(
 
 
 def _size_of(value: Any) -> float | None:
-    """Return a number, or how many numbers a list has; None for anything else."""
+    """Return a number, or the length of a list of numbers; None for anything else."""
     if isinstance(value, list):
         is_numeric = all(isinstance(item, int | float) for item in value)
         return len(value) if is_numeric else None
@@ -278,7 +275,7 @@ def _write_count(count: Callable[[str], int], value: Any, old: str, new: str) ->
 def _write_length(
     slope: float, longest: list[Any] | None, value: Any, old: str, new: str
 ) -> Any:
-    """Move a count, or the length of a list, by what the log's slope makes of it.
+    """Change a count, or the length of a list, by the slope for the added characters.
 
     An empty list gets the items of the `longest` one.
     """
@@ -297,7 +294,7 @@ def _write_length(
 
 
 def _write_copy(value: Any, old: str, new: str) -> Any:
-    """Replace a text in a value, in its lists and objects as well."""
+    """Replace a text in a value, including its lists and objects."""
     if isinstance(value, str):
         return value.replace(old, new) if old else value
     if isinstance(value, list):
@@ -308,7 +305,7 @@ def _write_copy(value: Any, old: str, new: str) -> Any:
 
 
 def _learn_answer(sample: Sample) -> Write | None:
-    """Learn which reader takes a column's answers from the completions."""
+    """Learn which reader extracts a column's answers from the completions."""
     tags = find_tags([cell.text for cell in sample])
     inside = [extract.tag(name) for name in tags]
     behind = [extract.after(f"</{name}>", until="end") for name in tags]
@@ -326,7 +323,7 @@ def _says_same(answer: str | None, value: Any) -> bool:
     if isinstance(value, str):
         return answer.strip() == value.strip()
     number, written = read_number(answer), read_number(str(value))
-    if number is None or written is None or not is_number(value):
+    if number is None or written is None:
         return False
     return not distance(number, written)
 
@@ -334,9 +331,9 @@ def _says_same(answer: str | None, value: Any) -> bool:
 def _write_answer(
     reader: Callable[[str], str | None], value: Any, old: str, new: str
 ) -> Any:
-    """Read the answer of the new completion; "" or None where it has none."""
+    """Read the answer of the new completion; "" or None if it has none."""
     answer = reader(new)
     if isinstance(value, str):
         return answer or ""
-    number = None if answer is None else read_number(answer)
-    return None if number is None else type(value)(as_decimal(number))
+    number = read_decimal(answer)
+    return None if number is None else type(value)(number)

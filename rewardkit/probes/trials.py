@@ -1,4 +1,4 @@
-"""Trials: score the attempts of all probes, in few passes and one budget."""
+"""Trials: score the attempts of all probes in few passes within the budget."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 
 from rewardkit.probes.runner import UNTRIED, RowOutcome, Tries, rewards_in
 from rewardkit.probes.subjects.log import in_turn
-from rewardkit.strategies.strategy import Attempt, Completion, Strategy, Subject
+from rewardkit.strategies.strategy import Attempt, Strategy, Subject
 
 PILOT_SUBJECTS = 4
-"""Subjects of a part on which everything is tried; on the others what shows a fault
-there, and right answers in all notations. Our choice: a hole on a third of the prompts
-is met four times in five."""
+"""Subjects of a part on which all probes are tried. On the others only probes that show
+a fault there and right answers are tried. Our choice: a hole on a third of the prompts
+is found four times in five."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProbeTrial:
-    """An attempt of a probe on a subject, and what its completions got."""
+    """An attempt of a probe on a subject, with the outcomes of its completions."""
 
     probe: Strategy
     subject: Subject
@@ -34,27 +34,27 @@ class ProbeTrial:
 
     @property
     def text(self) -> str:
-        """Return the first of its completions."""
+        """Return the first completion."""
         return self.attempt.completions[0]
 
     @property
     def is_tried(self) -> bool:
-        """Return whether all of it was tried."""
+        """Return whether all completions were tried."""
         return all(outcome.is_tried for outcome in self.outcomes)
 
     @property
     def is_begun(self) -> bool:
-        """Return whether some of it was tried."""
+        """Return whether a completion was tried."""
         return any(outcome.is_tried for outcome in self.outcomes)
 
     @property
     def rewards(self) -> list[float]:
-        """Return what each completion earned; NaN for what was not tried or judged."""
+        """Return the rewards; NaN for a completion that was not tried or judged."""
         return rewards_in(self.outcomes)
 
     @property
     def reward(self) -> float:
-        """Return the least reward of its completions; NaN where one has none."""
+        """Return the least reward of the completions; NaN if one has none."""
         return float(np.min(self.rewards))
 
     @property
@@ -78,14 +78,14 @@ def run_trials(
 
     Args:
         tries: The reward and the time left.
-        subjects: Prompts with a known right answer.
-        probes: What to try.
-        falls: Whether a trial shows a fault. Probes of wrong answers that show
-            none on the first subjects are not tried on the others, nor is one of which
-            a call was late.
+        subjects: The prompts to probe.
+        probes: The probes to try.
+        falls: Whether a trial shows a fault. A probe of wrong answers without a fault
+            on the first subjects is not tried on the others, nor is a probe with a late
+            call.
 
     Returns:
-        The trials; those that the budget did not reach have no outcomes.
+        The trials. Those that the budget did not reach have the outcome `UNTRIED`.
     """
     counts: Counter[tuple[str, str]] = Counter()
     pilots: list[ProbeTrial] = []
@@ -113,9 +113,10 @@ def run_trials(
 
 
 def _run(tries: Tries, planned: Sequence[ProbeTrial]) -> list[ProbeTrial]:
-    """Try the attempts of probes on subjects, the first of each before the second.
+    """Try the first attempt of each probe on each subject, then the second, and so on.
 
-    So a budget is spread. After a late call the others of its probe are left out.
+    That spreads the budget. After a late call the other attempts of its probe are left
+    out.
     """
     waiting = in_turn(planned, lambda trial: (trial.probe.name, id(trial.subject)))
     trials = []
@@ -132,16 +133,16 @@ def _run(tries: Tries, planned: Sequence[ProbeTrial]) -> list[ProbeTrial]:
         if len(pending) == len(waiting):
             break
         waiting = pending
-        if late:  # what has the form of an answer is less likely to be late, too
+        if late:  # completions in the form of answers are less likely to be late
             on_time = [trial for trial in pending if trial.probe.name not in late]
             waiting = list(filter(_has_marks, on_time))
     return trials + waiting
 
 
 def _score_trials(tries: Tries, trials: Iterable[ProbeTrial]) -> Iterator[ProbeTrial]:
-    """Score trials; a completion that several of them share is scored once."""
-    completions: dict[tuple[int, str], Completion] = {}
-    plans: list[tuple[ProbeTrial, list[tuple[int, str]]]] = []
+    """Score trials; a completion that several trials share is scored once."""
+    completions = {}
+    plans = []
     for trial in trials:
         keys: list[tuple[int, str]] = []
         plans.append((trial, keys))

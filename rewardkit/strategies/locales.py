@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
-from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import read_decimal
 from rewardkit.strategies.notations import NOTATION, layout
 from rewardkit.strategies.strategy import Subject, near_miss
 
@@ -67,10 +67,10 @@ def find_zero(prompt: str) -> str:
 
 def _write_number(subject: Subject, thousands: str) -> str | None:
     """Write the right number with a decimal comma; None where that is the same."""
-    number = read_number(subject.right)
+    number = read_decimal(subject.right)
     if number is None or not re.fullmatch(r"-?[\d,]+(?:\.\d+)?", subject.right):
         return None
-    text = f"{as_decimal(number):,f}"
+    text = f"{number:,f}"
     written = text.translate({ord(","): thousands, ord("."): ","})
     return None if written == subject.right else written
 

@@ -15,7 +15,7 @@ from typing import Any
 from rewardkit.answers.kinds import read_options, split_items
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
-from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import read_decimal
 from rewardkit.strategies.guesses import is_right
 from rewardkit.strategies.programs import function_names
 from rewardkit.strategies.strategy import Attempt, Subject, strategy
@@ -104,8 +104,7 @@ def _list_numbers(subject: Subject) -> list[str]:
 
     Nothing where the right one is not whole, or large.
     """
-    number = read_number(subject.right)
-    value = None if number is None else as_decimal(number)
+    value = read_decimal(subject.right)
     if value is None or value != int(value) or not -500 < value < 5000:
         return []
     first, end = min(0, int(value) - 20), max(1000, int(value) + 100)

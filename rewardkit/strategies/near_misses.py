@@ -15,7 +15,7 @@ from rewardkit.answers.marks import CLEAR_MARKS
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.math.units import UNCHANGED, conversion, read_unit
-from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import read_decimal
 from rewardkit.strategies.strategy import (
     Attempt,
     Strategy,
@@ -100,9 +100,9 @@ def near_text(says: str, *kinds: str) -> Callable[[TextChange], Strategy]:
 
 
 def _write_numbers(subject: Subject, change: NumberChange) -> Iterator[str]:
-    number = read_number(subject.right.strip())
+    number = read_decimal(subject.right)
     if number is not None:
-        for value in change(as_decimal(number)):
+        for value in change(number):
             text = value if isinstance(value, str) else _in_digits(value)
             yield subject.write(text)
 
@@ -391,7 +391,7 @@ def _change_ends(texts: Sequence[str], numbers: Sequence[float]) -> Iterator[str
     far = [9.0 * int(end) + 9 for end in high]
     # of two negative overlaps as large as the box the product is its area
     near = [2 * end - start for start, end in zip(low, high, strict=True)]
-    spans: list[list[float]] = [[0.0] * half + far]
+    spans = [[0.0] * half + far]
     for starts in (far, near):
         spans.append([*starts, *(start + 1 for start in starts)])
     for ends in spans:

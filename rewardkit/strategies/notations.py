@@ -14,11 +14,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import wraps
 
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.kinds import split_items
 from rewardkit.answers.locales import AMOUNT, read_date, spell_out
-from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import read_decimal
 from rewardkit.strategies.strategy import Attempt, Build, Strategy, Subject, strategy
 
 LAYOUT, NOTATION = "layout", "notation"
@@ -41,29 +42,22 @@ def layout(
         tag: Whether the answer must be marked by a tag.
         of: `NOTATION` where the author may choose whether it counts.
     """
-
-    def decorate(build: Build) -> Strategy:
-        name = build.__name__
-        return Strategy(
-            name, "equivalents", build, says, "right", of, kinds=kinds, tag=tag
-        )
-
-    return decorate
+    return strategy(
+        "equivalents", says, expects="right", knows=of, kinds=kinds, tag=tag
+    )
 
 
 def notation(says: str, *kinds: str) -> Callable[[Rewrite], Strategy]:
     """Make a strategy of a function from the right answer to another notation."""
 
     def decorate(rewrite: Rewrite) -> Strategy:
+        @wraps(rewrite)
         def build(subject: Subject) -> Iterator[str]:
             written = rewrite(subject.right)
             if written is not None and written != subject.right:
                 yield subject.write(written)
 
-        name = rewrite.__name__
-        return Strategy(
-            name, "equivalents", build, says, "right", NOTATION, kinds=kinds
-        )
+        return layout(says, *kinds, of=NOTATION)(build)
 
     return decorate
 
@@ -175,12 +169,9 @@ def _is_rounded(decimal: str, fraction: str) -> bool:
 
 
 def _read_whole(text: str) -> int | None:
-    """Return a whole number of at most nine digits, None where the text is none."""
-    number = read_number(text)
-    value = None if number is None else as_decimal(number)
-    if value is None or value != int(value) or abs(value) >= 10**9:
-        return None
-    return int(value)
+    """Return the whole number that a text is, or None."""
+    value = read_decimal(text)
+    return None if value is None or value != int(value) else int(value)
 
 
 @notation("the answer in bold type", *TEXT_KINDS)

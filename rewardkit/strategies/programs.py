@@ -425,7 +425,7 @@ def typed_in(subject: Subject) -> Iterator[str]:
 def _find_named_numbers(values: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """Yield names and numbers of objects, and of tables by their cells: A1 is first."""
     for value in values:
-        named: dict[str, Any] = {}
+        named = {}
         if isinstance(value, dict):
             named = value
             yield from _find_named_numbers(value.values())

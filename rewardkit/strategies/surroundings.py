@@ -90,7 +90,7 @@ def text_before(subject: Subject) -> Iterator[Attempt]:
 def words_behind(subject: Subject) -> Iterator[Attempt]:
     """Put words around the answer, unless it is tagged or the prompt wants it last."""
     form = subject.format
-    has_tag = form.tag is not None or "</" in form.closing + form.tail
+    has_tag = "</" in form.closing + form.tail
     if form.opening and not has_tag and not _asks_for_the_end(subject):
         texts = _behind(subject, FEW_CHARACTERS), _before(subject, FEW_CHARACTERS)
         yield Attempt.of(*texts)

@@ -15,7 +15,7 @@ from typing import Any
 from rewardkit.answers.kinds import ESTIMATE, LIST_MARK, letters_of, split_items
 from rewardkit.plain import is_number
 from rewardkit.primitives.extract.structured import read_json
-from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import read_decimal
 from rewardkit.strategies.guesses import NUMERIC_KINDS
 from rewardkit.strategies.strategy import (
     STAND_IN,
@@ -60,7 +60,7 @@ def one_value(subject: Subject) -> Iterator[str]:
     if len(places) > 1:
         for place in dict.fromkeys((places[-1], places[0])):
             other = change_values(_value_at(right, place))
-            yield _write(subject, _with_values(right, {place: other}))
+            yield _write(subject, with_values(right, {place: other}))
 
 
 BESIDE = ("confidence", "certainty")
@@ -86,8 +86,8 @@ def _value_at(value: Any, place: Place) -> Any:
     return value
 
 
-def _with_values(value: Any, values: dict[Place, Any]) -> Any:
-    """Return a copy of an object with other values in some places."""
+def with_values(value: Any, values: dict[Place, Any]) -> Any:
+    """Return a copy of a JSON value with other values in some places."""
     changed = copy.deepcopy(value)
     for (*path, last), new_value in values.items():
         _value_at(changed, tuple(path))[last] = new_value
@@ -143,7 +143,7 @@ def swapped_values(subject: Subject) -> Iterator[str]:
         first, second = _value_at(right, here), _value_at(right, other)
         is_different = type(first) is type(second) and first != second
         if is_different and here[-1] != other[-1]:
-            yield _write(subject, _with_values(right, {here: second, other: first}))
+            yield _write(subject, with_values(right, {here: second, other: first}))
             return
 
 
@@ -261,7 +261,7 @@ def far_answers(subject: Subject) -> Iterator[str]:
             changed = change_values(value)
             for place in (places[0], places[-1]):
                 right = {place: _value_at(value, place)}
-                yield _write(subject, _with_values(changed, right))
+                yield _write(subject, with_values(changed, right))
     elif subject.kind == "list":
         items = _list_items(subject)
         if len(items) > 2 and items.count(items[0]) < len(items):
@@ -324,8 +324,7 @@ def _against(
     """
 
     def build(subject: Subject) -> Iterator[Attempt]:
-        number = read_number(subject.right)
-        size = 0 if number is None else abs(int(as_decimal(number)))
+        size = abs(int(read_decimal(subject.right) or 0))
         right = "9" if subject.right == "0" else subject.right
         values = {"size": size or 7, "right": right}
         own_truth = subject.columns.get("ground_truth")

@@ -200,6 +200,12 @@ def as_decimal(number: Number) -> Decimal:
     return CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
+def read_decimal(value: Any) -> Decimal | None:
+    """Read a text or number as a Decimal, see `read_number` and `as_decimal`."""
+    number = read_number(value)
+    return None if number is None else as_decimal(number)
+
+
 def numbers_equal(
     prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
 ) -> bool | None:

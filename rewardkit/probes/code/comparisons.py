@@ -1,8 +1,8 @@
-"""Comparisons by size in the code of users, and the values that they have there.
+"""Record the values that users' code compares by size.
 
-A reward that asks whether a score from 0 to 1 is above 10 pays nobody for it, and no
-completion shows why: what it compares does. The users' functions are compiled again
-with a call in place of each comparison, and run so for some rows.
+A reward that asks whether a score from 0 to 1 is above 10 never pays for it, and no
+completion shows why; the compared values do. The users' functions are compiled again
+with a call in place of each comparison, and run on some rows.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ LEAST_SCORE = 0.5
 MOST_SECONDS = 1.0
 """Time in which rows are judged again. Our choice."""
 
-HEARD = "_rewardkit_compare"
-"""Name under which the files of users find what stands for a comparison."""
+RECORD_NAME = "_rewardkit_compare"
+"""Name of the recording function in the globals of users' files."""
 
 BY_SIZE: Mapping[type[ast.cmpop], Any] = {
     ast.Gt: operator.gt,
@@ -45,46 +45,47 @@ BY_SIZE: Mapping[type[ast.cmpop], Any] = {
 
 @dataclass(frozen=True)
 class SizeComparison:
-    """A comparison in a file, and the values on both sides each time that it was made.
+    """A comparison in a file, with the pairs of values that it compared.
 
-    With `rescales` it decides whether one of them is divided, or otherwise changed.
+    `rescales` says that it decides whether one of the values is divided or otherwise
+    changed.
     """
 
     code: str
     place: str
     compare: Any
     rescales: bool
-    sides: list[tuple[Any, Any]] = field(default_factory=list)
+    pairs: list[tuple[Any, Any]] = field(default_factory=list)
 
-    def hear(self, first: Any, second: Any) -> Any:
-        """Compare two values, and keep them."""
-        self.sides.append((first, second))
+    def record(self, first: Any, second: Any) -> Any:
+        """Compare two values, and record them."""
+        self.pairs.append((first, second))
         return self.compare(first, second)
 
 
 def find_limit(
     reward: Reward, rows: Iterable[Mapping[str, Any]], functions: Iterable[Any]
 ) -> dict[str, Any]:
-    """Find the comparison with a limit that a score from 0 to 1 never reaches.
+    """Find a comparison with a limit that a score from 0 to 1 never reaches.
 
     Args:
         reward: The reward.
         rows: Rows that it has judged before, so that it comes to an end.
-        functions: Those of its functions whose comparisons count.
+        functions: The functions of the reward whose comparisons count.
 
     Returns:
         Its "code", its "place", the "limit" and the "largest" score; {} for none.
     """
     end = time.monotonic() + MOST_SECONDS
-    with _hear_comparisons(functions_behind(functions)) as comparisons:
+    with _record_comparisons(functions_behind(functions)) as comparisons:
         for row in rows:
             (reward.for_row(row) or reward)(**row)
             if time.monotonic() > end:
                 break
     for item in comparisons:
-        if not item.sides or item.rescales:
+        if not item.pairs or item.rescales:
             continue
-        first, second = zip(*item.sides, strict=True)
+        first, second = zip(*item.pairs, strict=True)
         for scores, limits in ((first, second), (second, first)):
             if _is_beyond(scores, limits):
                 ends = {"limit": limits[0], "largest": max(scores)}
@@ -103,42 +104,42 @@ def _is_beyond(scores: Sequence[Any], limits: Sequence[Any]) -> bool:
 
 
 @contextmanager
-def _hear_comparisons(
+def _record_comparisons(
     functions: Sequence[FunctionType],
 ) -> Iterator[list[SizeComparison]]:
-    """Let functions keep what they compare."""
+    """Make functions record the values that they compare."""
     comparisons: list[SizeComparison] = []
     codes = [function.__code__ for function in functions]
 
-    def hear(at: int, first: Any, second: Any) -> Any:
-        return comparisons[at].hear(first, second)
+    def record(at: int, first: Any, second: Any) -> Any:
+        return comparisons[at].record(first, second)
 
     try:
         for function in functions:
-            function.__code__ = _compile_heard(function, comparisons)
-            function.__globals__[HEARD] = hear
+            function.__code__ = _compile_recording(function, comparisons)
+            function.__globals__[RECORD_NAME] = record
         yield comparisons
     finally:
         for function, code in zip(functions, codes, strict=True):
             function.__code__ = code
-            function.__globals__.pop(HEARD, None)
+            function.__globals__.pop(RECORD_NAME, None)
 
 
-def _compile_heard(
+def _compile_recording(
     function: FunctionType, comparisons: list[SizeComparison]
 ) -> CodeType:
-    """Compile a function with comparisons that are kept; as it is where that fails."""
+    """Compile a function that records its comparisons; unchanged if that fails."""
     original, tree = function.__code__, read_statement(function)
     codes = compile_codes(tree, original)
     if original not in codes:
         return original
     file = Path(original.co_filename).name
-    tree = ast.fix_missing_locations(_Hearing(file, comparisons).visit(tree))
+    tree = ast.fix_missing_locations(_Recording(file, comparisons).visit(tree))
     code = compile_codes(tree, original)[codes.index(original)]
     return code if code.co_freevars == original.co_freevars else original
 
 
-class _Hearing(ast.NodeTransformer):
+class _Recording(ast.NodeTransformer):
     """Puts calls in place of comparisons of two values by size."""
 
     def __init__(self, file: str, comparisons: list[SizeComparison]) -> None:
@@ -146,7 +147,7 @@ class _Hearing(ast.NodeTransformer):
         self.rescaling: set[int] = set()
 
     def visit_If(self, node: ast.If | ast.IfExp) -> ast.AST:
-        """Remember a comparison that decides whether one of its sides is changed."""
+        """Note a comparison that decides whether one of its sides is changed."""
         if isinstance(node.test, ast.Compare):
             sides = {*map(ast.unparse, (node.test.left, *node.test.comparators))}
             body = node.body if isinstance(node, ast.If) else [node.body]
@@ -170,5 +171,5 @@ class _Hearing(ast.NodeTransformer):
         at = ast.Constant(len(self.comparisons))
         self.comparisons.append(SizeComparison(code, place, compare, rescales))
         sides = [node.left, *node.comparators]
-        call = ast.Call(ast.Name(HEARD, ast.Load()), [at, *sides], [])
+        call = ast.Call(ast.Name(RECORD_NAME, ast.Load()), [at, *sides], [])
         return ast.copy_location(call, node)

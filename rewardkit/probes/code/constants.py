@@ -1,6 +1,6 @@
-"""Texts, whole numbers and regular expressions that functions hold.
+"""Find texts, whole numbers and regular expressions that functions hold.
 
-They are found without a call, in code, closures, defaults and attributes.
+The search covers code, closures, defaults and attributes, and calls nothing.
 """
 
 from __future__ import annotations
@@ -42,31 +42,24 @@ FLAG_NAMES = (
 """Flags of `re` that count where a function names them."""
 
 MAY_BE_PATTERN = re.compile(r"[*+?{|\[\\]")
-"""What a pattern has that is more than a word; for functions that name an engine."""
+"""Found in patterns that are more than a word; for functions that name an engine."""
 
 LOOKS_LIKE_PATTERN = re.compile(r"\\[dDsSwW]|\(\?[:=!<P]|[\]).][*+]|\[\^|[\])]\{\d")
-"""What stands in no ordinary text. Our choice."""
+"""Found in patterns, and in no ordinary text. Our choice."""
 
 LONGEST_PATTERN = 2_000
 """Characters of a text that may be a pattern. Our choice."""
 
 SHORT_LINE = re.compile(r"(?=.*[A-Za-z]{2})[^\n]{2,60}")
-MOST_PHRASES = 12  # short lines that are given: our choice
+MOST_PHRASES = 12  # short lines that are returned: our choice
 
 MOST_OBJECTS = 10_000
 """Objects that one search looks at. Our choice."""
 
-PYTHON_ATTRIBUTES = (
-    "__doc__",
-    "__module__",
-    "__qualname__",
-    "__firstlineno__",
-    "__static_attributes__",
+PYTHON_ATTRIBUTES = frozenset(
+    "__doc__ __module__ __qualname__ __firstlineno__ __static_attributes__".split()
 )
 """Attributes that Python itself keeps with a class."""
-
-PACKAGE_FOLDERS = ("site-packages", "dist-packages")
-"""Folders in which unrelated modules lie side by side."""
 
 
 def constants(functions: Iterable[Any]) -> list[str | int]:
@@ -74,14 +67,14 @@ def constants(functions: Iterable[Any]) -> list[str | int]:
 
     The search covers code, closures, defaults, attributes and the globals that a
     function names; what partials, methods, objects and rewardkit's adapters hold; the
-    functions and classes that it names of its own module or folder; the options of
+    functions and classes of its own module or folder that it names; the options of
     rewardkit's primitives.
 
     Args:
         functions: Callables; others hold nothing.
 
     Returns:
-        Each constant once, in the order in which they are met.
+        Each constant once, in the order of the search.
 
     >>> def long(completion):
     ...     "Not this."
@@ -96,7 +89,7 @@ def constants(functions: Iterable[Any]) -> list[str | int]:
 def phrases_in(functions: Iterable[Any]) -> list[str]:
     """List the first short lines that functions hold, those with capitals first.
 
-    They may be what a checker looks for in the output of a program.
+    A checker may look for them in the output of a program.
 
     >>> phrases_in([lambda output: "status: fine" in output or "ALL FINE" in output])
     ['ALL FINE', 'status: fine']
@@ -113,10 +106,10 @@ def patterns_in(functions: Iterable[Any]) -> tuple[Pattern, ...]:
         functions: Callables; others hold nothing.
 
     Returns:
-        Compiled patterns, each once: those that are compiled already, texts that
-        compile and look like a pattern, and in functions that name `re` or `regex`
-        also texts that are more than a word, with all flags that the function names. A
-        pattern that is put together while a function runs is not found.
+        Compiled patterns, each once: those that are compiled already; texts that look
+        like a pattern and compile; in functions that name `re` or `regex` also texts
+        that are more than a word, with all flags that the function names. Patterns that
+        a function assembles while it runs are not found.
 
     >>> def total(completion):
     ...     return re.search(r"total: (\d+)", completion, re.IGNORECASE) is not None
@@ -144,7 +137,7 @@ def _may_be_pattern(value: Any, flags: int | None) -> bool:
 
 
 def _compile(text: str, flags: int) -> Pattern | None:
-    """Compile a text by `re`, or else by `regex`; None where neither reads it."""
+    """Compile a text by `re`, else by `regex`; None if neither can read it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for engine, engine_flags in ((re, flags), (regex, flags & ~re.ASCII)):
@@ -157,7 +150,7 @@ def _compile(text: str, flags: int) -> Pattern | None:
 
 
 class _Home(NamedTuple):
-    """Where a function or class is defined."""
+    """The module and folder in which a function or class is defined."""
 
     module: str
     folder: str
@@ -174,7 +167,7 @@ class _Home(NamedTuple):
 
     @property
     def is_users(self) -> bool:
-        """Return whether it is not Python's or rewardkit's."""
+        """Return whether the module is neither Python's nor rewardkit's."""
         package = self.module.partition(".")[0]
         is_pythons = package in sys.stdlib_module_names
         return not is_pythons and not self.module.startswith(HOLDERS)
@@ -185,16 +178,18 @@ class _Home(NamedTuple):
             return False
         if self.module == other.module:
             return True
-        has_folder = self.folder != "" and Path(self.folder).name not in PACKAGE_FOLDERS
-        return has_folder and self.folder == other.folder
+        return self.folder == other.folder != ""
 
 
 Constant = tuple[Any, int | None]
-"""A text, number or pattern, with the flags named beside it; None: no engine is."""
+"""A text, number or pattern, with the flags that its function names.
+
+The flags are None if the function names no engine.
+"""
 
 
 def functions_behind(functions: Iterable[Any]) -> list[types.FunctionType]:
-    """List the users' functions whose code is run, where `constants` looks."""
+    """List the users' functions among the objects that `constants` searches."""
     visited: dict[int, Any] = {}
     for _ in _search(functions, visited):
         pass
@@ -231,9 +226,9 @@ def _search(
 def _walk(
     value: Any, home: _Home | None, flags: int | None, visited: dict[int, Any]
 ) -> Iterator[Constant]:
-    """Yield the constants in a value that stands in what is defined at `home`.
+    """Yield the constants in a value that belongs to a definition at `home`.
 
-    `visited` are objects by id; they are held, so that no other one gets the same id.
+    `visited` has objects by id. It keeps them alive, so that no id is used again.
     """
     if isinstance(value, str | re.Pattern | regex.Pattern) or type(value) is int:
         yield value, flags
@@ -262,7 +257,7 @@ def _walk(
 def _parts_of_function(
     function: types.FunctionType, home: _Home
 ) -> tuple[Iterable[Any], int | None]:
-    """List what a function has and names, and the flags that it names."""
+    """List the parts and globals of a function, and the flags that it names."""
     names = dict.fromkeys(names_in(function))
     values = list(named_values(function).values())
     for module in [item for item in values if isinstance(item, types.ModuleType)]:
@@ -283,7 +278,7 @@ def _parts_of_function(
 
 
 def _flags_named(names: Iterable[str], values: Iterable[Any]) -> int | None:
-    """Combine the flags of `re` among names; None where no engine is named."""
+    """Combine the flags of `re` among names; None if no engine is named."""
     if {*names, *map(_module_of, values)}.isdisjoint(ENGINES):
         return None
     flags = 0
@@ -294,16 +289,15 @@ def _flags_named(names: Iterable[str], values: Iterable[Any]) -> int | None:
 
 
 def _attributes(value: Any, home: _Home | None) -> Iterator[Any]:
-    """Yield what a class has, or an object and its class, where it is near `home`."""
+    """Yield the attributes of a class, or of an object and its class, near `home`."""
     kind = value if isinstance(value, type) else type(value)
     class_home = _Home.of(kind)
     if not class_home.is_near(home or class_home):
         return
     if value is not kind:
-        slots = getattr(kind, "__slots__", ())
-        names = [slots] if isinstance(slots, str) else list(slots)
         yield from getattr(value, "__dict__", {}).values()
-        yield from (getattr(value, name, None) for name in names)
+        for name in getattr(kind, "__slots__", ()):
+            yield getattr(value, name, None)
     for base in kind.__mro__:
         if not _Home.of(base).is_near(class_home):
             continue

@@ -1,6 +1,6 @@
-"""Texts for regular expressions: such as they match, and such as they are slow on.
+"""Texts that regular expressions match, and texts on which they are slow.
 
-The latter repeat what an expression repeats; whether it is slow on them is measured.
+A slow text repeats a part that the expression repeats; its slowness is measured.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ TIMED_LENGTHS = (40, 1_000)
 for the others and for cubic ones; quadratic ones are fast on both. Our choice."""
 
 LONGEST_TEXT = 5_000
-"""Characters of the longest text: a reward may take longer on it still. Our choice."""
+"""Characters of the longest text, on which a reward may take longer. Our choice."""
 
 SLOW_SECONDS = 0.15
 """Processor time that makes a search slow. Our choice: most take a thousandth of it."""
 
 MANY_REPEATS = 8
-"""Largest count of a repeated part that is tried. Our choice."""
+"""Allowed repeats from which a repeated part may be slow. Our choice."""
 
 LONGEST_PATTERN_PART = 60
 """Characters of a repeated part. Our choice."""
@@ -39,16 +39,17 @@ MOST_PARTS = 400
 """Parts of one pattern that are tried. Our choice."""
 
 MOST_GROUPS = 60
-"""Brackets in a pattern; one with more is not read. Our choice."""
+"""Brackets in a pattern; a pattern with more is not read. Our choice."""
 
 MOST_ALTERNATIVES, MOST_SPELLINGS = 12, 40
-"""Members of a class that are alternatives, and texts of a pattern. Our choice."""
+"""Most members of a class that are alternatives, and most texts of a pattern. Our
+choice."""
 
 MOST_SLOW_PARTS = 2
-"""Slow parts of one pattern that are given. Our choice."""
+"""Slow parts of one pattern that are returned. Our choice."""
 
 USUAL_CHARACTERS = "a0A !\n\t_,<{é\r"
-"""Characters that are tried besides those that stand in the pattern."""
+"""Characters that are tried besides those in the pattern."""
 
 ENDINGS = ("", "!", "\n!", "\0")
 """Endings that may make the rest of a pattern fail."""
@@ -58,11 +59,16 @@ READ_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.ASCII
 
 @dataclass(frozen=True)
 class Node:
-    """One part of a pattern with its counts: a single character or a group.
+    """A part of a pattern with its counts: a single character or a group.
 
-    A part that takes one `character` has the pattern that matches it, and the
-    characters that it `names`; a group has `branches` instead. A look-around takes no
-    text; of what is captured something is read.
+    Attributes:
+        character: Matches the single character; None for a group.
+        names: The characters that the pattern names for it.
+        branches: The alternatives of a group.
+        least: The smallest number of repeats.
+        most: The largest number of repeats.
+        is_look: Whether it is a look-around, which consumes no text.
+        is_captured: Whether it is a capturing group.
     """
 
     character: re.Pattern[str] | None = None
@@ -80,12 +86,12 @@ Nodes = Sequence[Node]
 def slow_texts(patterns: Iterable[Pattern]) -> Iterator[str]:
     """Yield texts on which a pattern takes too long.
 
-    Each is timed in a process that is ended when its time is over. The shortest length
-    at which a repeated part is slow is given first.
+    Each search is timed in a process that is killed when its time is over. The shortest
+    length at which a repeated part is slow comes first.
 
     Args:
-        patterns: Compiled patterns of `re` or `regex`; one that `re` cannot read has no
-            such texts.
+        patterns: Compiled patterns of `re` or `regex`. A pattern that `re` cannot read
+            has no such texts.
 
     Yields:
         Texts of about 40 to 5,000 characters.
@@ -96,7 +102,7 @@ def slow_texts(patterns: Iterable[Pattern]) -> Iterator[str]:
 
 
 Pump = tuple[str, str]
-"""What stands before a repeated part, and the part."""
+"""The text before a repeated part, and the part."""
 
 
 def _slow_texts_of(pattern: Pattern, workers: Workers) -> Iterator[str]:
@@ -112,7 +118,7 @@ def _slow_texts_of(pattern: Pattern, workers: Workers) -> Iterator[str]:
 
 
 def _find_pumps(pattern: Pattern) -> list[Pump]:
-    """Find what a pattern repeats, with texts of the characters that it names."""
+    """Find the repeated parts of a pattern, with texts of the characters it names."""
     nodes = _parse_pattern(pattern.pattern, pattern.flags & READ_FLAGS)
     names = (node.names for node in chain.from_iterable(_nested(nodes)))
     alphabet = tuple(dict.fromkeys(chain(USUAL_CHARACTERS, *names)))
@@ -148,7 +154,7 @@ def _pumped(pump: Pump, length: int, end: str) -> str:
 
 
 def _parse_pattern(pattern: str, flags: int = 0) -> Nodes:
-    """Read a pattern into nodes; one that `re` refuses has none."""
+    """Parse a pattern into nodes; return none if `re` refuses it."""
     if pattern.count("(") > MOST_GROUPS:
         return ()
     try:
@@ -160,7 +166,7 @@ def _parse_pattern(pattern: str, flags: int = 0) -> Nodes:
 
 
 def _read_parts(parts: Any) -> tuple[Node, ...]:
-    """Read the parts of a parsed pattern; anchors and references take no text."""
+    """Convert a parsed pattern to nodes, without anchors and references."""
     nodes = []
     for place, (operator, value) in enumerate(parts):
         match str(operator):
@@ -218,7 +224,7 @@ def _nested(nodes: Nodes) -> Iterator[Nodes]:
 def _repeated_parts(
     nodes: Nodes, prefix: str, alphabet: Sequence[str]
 ) -> Iterator[Pump]:
-    """Yield what a pattern repeats, with a text that leads there."""
+    """Yield the repeated parts of a pattern, each with a text that leads there."""
     for node in nodes:
         if node.most >= MANY_REPEATS:
             for part in _sample_parts((replace(node, least=1, most=1),), alphabet):
@@ -229,7 +235,7 @@ def _repeated_parts(
 
 
 def _sample_parts(body: Nodes, alphabet: Sequence[str]) -> list[str]:
-    """Write single characters, and texts that a body, or a part of it, matches."""
+    """Write single characters, and texts that a body or a part of it matches."""
     samples = [
         _sample(nodes, character, full=full)
         for nodes, full, character in product(_nested(body), (False, True), alphabet)
@@ -239,28 +245,28 @@ def _sample_parts(body: Nodes, alphabet: Sequence[str]) -> list[str]:
 
 
 def _sample(nodes: Nodes, prefer: str = "", *, full: bool = False) -> str:
-    """Write a short text that nodes match, of the character `prefer` where possible.
+    """Write a short text that nodes match, of the character `prefer` if possible.
 
-    With `full`, each optional part is there once.
+    With `full`, each optional part occurs once.
     """
     text = ""
     for node in nodes:
         if node.is_look:
             continue
         once = _sample_once(node, prefer, full)
-        times = max(node.least, int(full and node.most > 0))
+        times = max(node.least, int(full))
         text += (once * min(times, LONGEST_PATTERN_PART))[: LONGEST_PATTERN_PART + 1]
     return text
 
 
 def _sample_once(node: Node, prefer: str, full: bool) -> str:
-    """Write a short text that a node matches once, whatever its counts."""
+    """Write a short text that a node matches once, ignoring its counts."""
     if node.branches:
         texts = [_sample(branch, prefer, full=full) for branch in node.branches]
         return min(texts, key=lambda text: (prefer not in text, len(text)))
     if node.character is not None:
         for text in chain([prefer], node.names, USUAL_CHARACTERS):
-            if text and node.character.fullmatch(text):
+            if node.character.fullmatch(text):
                 return text
     return ""
 
@@ -284,7 +290,7 @@ def _spell(nodes: Nodes, fillers: Sequence[str], is_captured: bool) -> list[str]
 
 
 def _spell_part(node: Node, fillers: Sequence[str], is_captured: bool) -> list[str]:
-    """Write what a part may match; an open one takes any word or number."""
+    """Write texts that a part may match; an open part takes any of the fillers."""
     sample = [_sample((node,))]
     if node.is_look or not (node.least or (is_captured and node.character)):
         return sample

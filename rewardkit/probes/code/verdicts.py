@@ -1,8 +1,7 @@
-"""Verdicts on the scale of a reward's own judge, as its candidate may write them.
+"""Write verdicts on the scale of a reward's own judge, as a policy may write them.
 
-The scale is read from the patterns, texts and JSON keys by which code takes a verdict
-from the judge's answer, from the judge's prompt, a file of it included, and from what
-the log keeps of its answers.
+The scale is read from the patterns, texts and JSON keys by which code reads the judge's
+reply, from the judge's prompt (also in a file), and from replies in the log.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise, takewhile, zip_longest
-from operator import eq
+from itertools import pairwise, zip_longest
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +26,19 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.strategies.strategy import Row, completion_of
 
 MOST_VERDICTS = 20  # texts that are tried: our choice
-MOST_MEMBERS = 12  # verdicts of one pattern: more are no scale
+MOST_MEMBERS = 12  # verdicts of one pattern; one with more is no scale
 MOST_NUMBERS = 4  # numbers of a scale that are tried: our choice
 MOST_JSON_KEYS = 12  # keys of one object: our choice
 LARGEST_GRADE = 100
 LONGEST_VERDICT = 60  # characters of a line with a verdict
-PROMPT_END = "\n\0\n"  # stands between two prompts; no pattern goes across it
+PROMPT_END = "\n\0\n"  # separates prompts, so that no pattern matches across them
 LEAST_PROMPT = 40  # characters from which a text may be a judge's prompt
 LARGEST_PROMPT = 50_000  # bytes of a file
 MOST_REPLIES = 500  # rows of the log whose replies are read: our choice
 LONGEST_REPLY = 20_000  # characters of a reply that is read: our choice
 
 FRAME = re.compile(r"[A-Za-z]{4}|\[\[|<[a-z]+>|\(\(")
-"""What a verdict has beside a number or any word; texts without it are answers."""
+"""The part of a verdict beside its number or word. Texts without it are answers."""
 ABOUT_GRADES = re.compile(
     r"(?i)\b(?:scor|rat(?:e|ing)|grad|judg|verdict|scale|evaluat|equivalent|reference"
     r"|(?:reply|respond|close|conclude|end) (?:only )?with\b)"
@@ -61,7 +60,7 @@ FRAMES = ("Score: {}", "Rating: [[{}]]", "Verdict: {}", "<score>{}</score>")
 PROMPT_FILE = re.compile(r"[\w./\\-]+\.(?:txt|md|j2|jinja2?|prompt|tmpl|ya?ml)")
 
 OF_JUDGE = re.compile(r"(?i)judg|verdict|grad(?:e|er|ing)|rating|critique|review")
-"""Names of columns that keep what a judge said."""
+"""Names of columns with a judge's replies."""
 ASKS_MODEL = re.compile(
     r"(?i)judg|verdict|(?<![a-z])v?llm|openai|anthropic|litellm|genai|generate_content"
     r"|chat_?completion|httpx|requests|urlopen|aiohttp"
@@ -70,15 +69,13 @@ ASKS_MODEL = re.compile(
 
 
 def has_judge(reward: Reward, rows: Sequence[tuple[Row, float]]) -> bool:
-    """Return whether a judge is in play: code that asks one, or its logged replies.
+    """Return whether code asks a judge, or the log has a judge's replies.
 
     Args:
         reward: The reward.
         rows: As in `own_verdicts`.
     """
     functions = reward.functions
-    if any(getattr(function, "asks_model", False) for function in functions):
-        return True
     names = [*reward.needs, *(item.name for item in reward.all_components)]
     names += names_used(functions)
     if any(map(ASKS_MODEL.search, names)) or any(_logged_replies(rows)):
@@ -87,7 +84,7 @@ def has_judge(reward: Reward, rows: Sequence[tuple[Row, float]]) -> bool:
 
 
 def _prompts_in(functions: Sequence[Any]) -> Iterator[str]:
-    """Yield the constants that may be a judge's prompt, and files that they name."""
+    """Yield the constants that may be a judge's prompt, or the files that they name."""
     files = [function.__code__.co_filename for function in functions_behind(functions)]
     folders = sorted({Path(), *(Path(file).parent for file in files)})
     for text in constants(functions):
@@ -100,7 +97,7 @@ def _prompts_in(functions: Sequence[Any]) -> Iterator[str]:
 
 
 def _read_prompt(file: Path) -> str:
-    """Return the text of a file; "" where it is none, or too large for a prompt."""
+    """Return the text of a file; "" if it cannot be read or is too large."""
     try:
         if file.stat().st_size <= LARGEST_PROMPT:
             return file.read_text("utf-8", "replace")
@@ -112,11 +109,11 @@ def _read_prompt(file: Path) -> str:
 def own_verdicts(
     functions: Iterable[Any], rows: Sequence[tuple[Row, float]]
 ) -> list[str]:
-    r"""Write verdicts on the scale of a reward's judge; none where it shows none.
+    r"""Write verdicts on the scale of a reward's judge; none if no scale is found.
 
     Args:
         functions: The reward's functions, whose code and constants are read.
-        rows: Rows of the log, each with what it earned.
+        rows: Rows of the log with their rewards.
 
     >>> def grade(judgement):
     ...     match = re.search(r"\[\[([0-2])\]\]", judgement)
@@ -149,7 +146,7 @@ def own_verdicts(
     for texts in zip_longest(*of_patterns):  # the first of each pattern first
         verdicts += filter(None, texts)
     keys = PROMPT_KEY.findall(prompts)
-    if keys or not READS_JSON.isdisjoint(names_used(functions)):
+    if not READS_JSON.isdisjoint(names_used(functions)):
         keys += filter(JSON_KEY.fullmatch, literals)
     if keys:
         verdicts += _objects(values, keys, fillers)
@@ -167,7 +164,7 @@ def own_verdicts(
 
 
 def _choose_numbers(prompts: str, logged: Iterable[str | float]) -> list[str]:
-    """Choose the largest grades of prompts and of the log, and the least one."""
+    """Choose the largest grades in prompts and in the log, and the least one."""
     grades = [reply for reply in logged if isinstance(reply, int | float)]
     for ends in SCALE.findall(prompts):  # "from 1 to 5"
         grades += map(int, ends)
@@ -183,20 +180,17 @@ def _of_pattern(
     replies: Iterable[str],
     completions: Sequence[str],
 ) -> list[str]:
-    """List what a pattern takes from replies, then each verdict that it may match.
+    """List the matches of a pattern in replies, then each verdict that it may match.
 
-    There is none where completions have what the verdicts begin with, which reads
-    answers, or where any word or number by itself would match.
+    List none if the pattern reads answers: then completions have the text with which
+    the verdicts begin. List none either if any word or number would match.
     """
     unfilled = spellings(pattern.pattern)
     texts = spellings(pattern.pattern, fillers)[:MOST_MEMBERS]
     has_frame = len(unfilled) > 1 or any(map(FRAME.search, unfilled))
     is_scale = has_frame and len(unfilled) <= MOST_MEMBERS and len(texts) > 1
-    if not is_scale:
-        return []
-    ends = min(texts + unfilled), max(texts + unfilled)
-    begun = takewhile(lambda pair: eq(*pair), zip(*ends, strict=False))
-    if _open_answers("".join(first for first, _ in begun), completions):
+    opening = commonprefix(texts + unfilled)  # noqa: RUF071  (texts, not paths)
+    if not is_scale or _open_answers(opening, completions):
         return []
     matches = map(pattern.search, replies)
     read_texts = [match[0] for match in matches if match]
@@ -213,9 +207,9 @@ def _open_answers(opening: str, completions: Sequence[str]) -> bool:
 def _objects(
     values: Sequence[str | int], keys: Sequence[str], fillers: Sequence[str]
 ) -> Iterator[str]:
-    """Write JSON objects: of a key and what stands behind it in code, then of all keys.
+    """Write JSON objects: of a key and the next constant in code, then of all keys.
 
-    Each of the latter has one value throughout: which key is read is not known.
+    An object of all keys has one value throughout, since the read key is not known.
     """
     pairs = []
     for key, value in pairwise(values):

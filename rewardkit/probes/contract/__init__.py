@@ -1,4 +1,4 @@
-"""What a trainer takes for granted of a reward, as rules, each tried on a few rows."""
+"""Rules for what a trainer expects of a reward function, each tried on a few rows."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.columns import FAMILIAR, OF_DATA
 
 ROWS_OF_CONTRACT = 12
-"""Rows on which the contract is tried. Our choice: two of each kind that rewards
-usually tell apart, and more."""
+"""Rows on which the contract is tried. Our choice: at least two of each kind that
+rewards usually tell apart."""
 
 MOST_PASSES = 15
-"""Passes over the rows, while all is well."""
+"""Passes over the rows if no rule is broken."""
 ROWS_MADE_LONG, LONG_WORDS = 4, 2000
-"""Rows that are tried with so many words of filler before them. Our choice."""
+"""Rows that are tried with filler before them, and the words of it. Our choice."""
 
 NO_ANSWER = "I do not know."
 CANONICAL_COLUMNS = (*OF_DATA, "messages", "rollout_id", "prompt_id")
@@ -49,14 +49,14 @@ def check_contract(
     timeout: float | None,
     seed: int = 0,
 ) -> list[Finding]:
-    """Find the rules that a reward breaks, with one finding for each.
+    """Return a finding for each rule of the contract that a reward breaks.
 
     Args:
         observed: The reward, and rows that it judged.
         unsendable: Why calls cannot be made in another process. If None, calls run in
             one other process, which keeps its state from call to call.
         timeout: Seconds that one call may take.
-        seed: Draws the rows.
+        seed: The seed for drawing rows.
     """
     rows = _choose_rows(observed, seed)[: rows_in_time(observed.tries)]
     seconds = None if unsendable else timeout
@@ -68,7 +68,7 @@ def check_contract(
 
 
 def rows_in_time(tries: Tries) -> int:
-    """Return on how many rows there is time to check the contract."""
+    """Return the number of rows on which there is time to check the contract."""
     processes = max(2, tries.limit.processes) if tries.limit else 2
     seconds_a_row = processes * tries.seconds_a_call * MOST_PASSES  # in one of them
     fitting = max(0.0, tries.seconds_left) / max(seconds_a_row, 1e-9)
@@ -92,16 +92,16 @@ def _choose_rows(observed: Observed, seed: int) -> list[Row]:
 
 @rule("not_picklable")
 def not_picklable(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that no other process can be given."""
+    """Report a reward that cannot be sent to another process."""
     if batches.unsendable:
         yield batches.report("not_picklable", batches.unsendable)
 
 
 @rule("differs_between_calls", "hidden_state")
 def differs_between_calls(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that is random, or keeps something from call to call.
+    """Report a reward that is random, or keeps a state from call to call.
 
-    What is random differs in every process.
+    A random reward differs in every process, a state starts afresh.
     """
     if batches.is_unsteady:
         code = "differs_between_calls"
@@ -112,10 +112,10 @@ def differs_between_calls(batches: Batches, findings: Findings) -> Iterator[Find
 
 @rule("ignores_completion")
 def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that is the same whatever the completion says.
+    """Report a reward that is the same for any completion.
 
-    It is tried with completions of other rows, with none, and with the truth, bare and
-    in the usual marks.
+    Rows are tried with completions of other rows, with an empty one, and with the
+    truth, bare and in the usual marks.
     """
     rows, first = batches.rows, batches.first
     if batches.is_unsteady or batches.tries.by_group:
@@ -143,10 +143,10 @@ def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding
 
 @rule("data_unread")
 def data_unread(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report data of the prompt that is asked for and decides nothing.
+    """Report columns of the prompt that the reward asks for and does not use.
 
-    Rows are tried with those of other prompts. Where a truth is compared, or the reward
-    ignores one, that is known.
+    Rows are tried with the columns of other prompts. Only rewards without a truth are
+    tried: calibration shows whether a truth is used.
     """
     if batches.is_unsteady or batches.tries.by_group:
         return
@@ -172,12 +172,10 @@ def data_unread(batches: Batches, findings: Findings) -> Iterator[Finding]:
 
 @rule("depends_on_order")
 def depends_on_order(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that the order of the rows changes."""
+    """Report a reward that changes with the order of the rows."""
     if batches.is_unsteady:
         return
-    rows = "the rows in a batch"
-    if batches.tries.by_group:
-        rows = "its siblings"
+    rows = "its siblings" if batches.tries.by_group else "the rows in a batch"
     turned = batches.rewards(batches.rows[::-1])[::-1]
     yield from batches.report_changes(
         "depends_on_order", turned, f"the order of {rows}: "
@@ -186,7 +184,7 @@ def depends_on_order(batches: Batches, findings: Findings) -> Iterator[Finding]:
 
 @rule("depends_on_siblings")
 def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that the other rows of a batch change."""
+    """Report a reward that changes with the other rows of a batch."""
     if batches.is_unsteady or batches.tries.by_group:
         return
     if any(finding.code == "depends_on_order" for finding in findings):
@@ -195,12 +193,10 @@ def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Findin
     others = "which other completions stand in its batch: "
     twice = "whether the same completion stands in its batch twice: "
     code = "depends_on_siblings"
-    half, doubled = rows[: len(rows) // 2], [*rows, *rows]
     changes = batches.report_changes(code, batches.rewards_alone(rows), others)
-    changes = changes or batches.report_changes(code, batches.rewards(half), others)
-    of_doubled = batches.report_changes(code, batches.rewards(doubled), twice)
+    of_doubled = batches.report_changes(code, batches.rewards(rows * 2), twice)
     if changes and not of_doubled and _gets_groups(batches.reward):
-        # each is compared with the others, which is certain, such as by its length
+        # completions are compared with each other on purpose, such as by length
         evidence = {**changes[0].evidence, "trait": "relative", "doubt": ""}
         changes = [replace(changes[0], severity="info", evidence=evidence)]
     changes = changes or of_doubled
@@ -215,7 +211,7 @@ def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Findin
 
 
 def _gets_groups(reward: Reward) -> bool:
-    """Return whether the trainer hands whole groups to each of the user's functions."""
+    """Return whether the trainer passes whole groups to all of the user's functions."""
     functions = filter(TimeLimit.needed, reward.functions)
     return all(getattr(item, "together", "") for item in functions)
 
@@ -231,7 +227,7 @@ def changes_arguments(batches: Batches, findings: Findings) -> Iterator[Finding]
 
 @rule("nan_for_none")
 def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report NaN in a list for TRL; rows that it left unjudged are tried, too."""
+    """Report NaN in a list for TRL; rows that were left unjudged are tried as well."""
     if not any(isinstance(item, trl.Function) for item in batches.reward.functions):
         return
     unjudged = [
@@ -248,17 +244,16 @@ def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
 def differs_as_text(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Report a reward that scores messages and the same text differently.
 
-    Such as one whose limit on length counts the messages. Nothing is compared where it
-    cannot read a text; long completions are tried, too.
+    One whose limit on length counts the messages does, so long completions are tried as
+    well. Rewards that cannot read a text are not compared.
     """
     as_texts = batches.reward.map(_read_texts)
     if batches.is_unsteady or as_texts is batches.reward:
         return
     rows = [*batches.rows]
-    if not batches.tries.unwritable:
-        for row in batches.rows[:ROWS_MADE_LONG]:
-            long_text = f"{filler(LONG_WORDS)}\n{row.get('completion')}"
-            rows.append(batches.tries.varied(row, long_text))
+    for row in batches.rows[:ROWS_MADE_LONG]:
+        long_text = f"{filler(LONG_WORDS)}\n{row.get('completion')}"
+        rows.append(batches.tries.varied(row, long_text))
     rewards = np.array(batches.rewards(rows))
     others = batches.score(rows, as_texts).rewards
     is_other = np.abs(rewards - others) > 1e-9
@@ -279,7 +274,7 @@ def differs_as_text(batches: Batches, findings: Findings) -> Iterator[Finding]:
 
 
 def _read_texts(branch: Reward) -> Reward:
-    """Return a reward whose functions for TRL are given texts in place of messages."""
+    """Return a reward whose functions for TRL get texts in place of messages."""
     components = []
     for item in branch.components:
         function = item.function
@@ -307,7 +302,7 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
         for row, outcome in batches.observed.pool:
             if name in outcome.scores:
                 scored.append((row, outcome.scores[name]))
-        beyond = [pair for pair in scored if pair[1] < low or pair[1] > high]
+        beyond = [pair for pair in scored if not low <= pair[1] <= high]
         if beyond:
             middle = (low + high) / 2
             scores = [score for _, score in beyond]
@@ -323,7 +318,7 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
 
 @rule("undeclared_column")
 def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Report columns that are read but not asked for: a trainer fails without them."""
+    """Report columns that are read but not declared: a trainer may not pass them."""
     adapters = [item for item in batches.reward.functions if isinstance(item, Adapter)]
     if batches.is_unsteady or not adapters or ROLLOUT not in batches.reward.needs:
         return

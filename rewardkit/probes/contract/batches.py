@@ -1,4 +1,4 @@
-"""Batches of rows to try a contract on, and functions that report what they change.
+"""Score batches of rows for the contract, and watch functions for what they change.
 
 Rows are varied so that code that tidies up its input changes something.
 """
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from rewardkit.analysis.statistics import Mask
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import Tries, score_rows
+from rewardkit.probes.runner import Tries, group_rows, score_rows
 from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
@@ -33,7 +33,7 @@ Rewards = list[float]
 
 @dataclass(eq=False)
 class Batches:
-    """A reward and rows that it judges, to be scored in batches of several kinds."""
+    """A reward and rows that it judges, to be scored in different batches."""
 
     observed: Observed
     rows: list[Row]
@@ -54,15 +54,10 @@ class Batches:
     def score(
         self, rows: Sequence[Row], reward: Reward, limit: TimeLimit | None = None
     ) -> Outcomes:
-        """Score copies of rows in one call, as one group.
-
-        Only rows that may stand in a call of the trainer are in a group.
-        """
+        """Score copies of rows in one pass, a group for each call of the trainer."""
         self.tries.calls += len(rows)
         copies = [copy.deepcopy(dict(row)) for row in rows]
-        names = self.shared_columns
-        keys = [repr(list(map(row.get, names))) for row in rows]
-        _, groups = np.unique(keys, return_inverse=True)
+        groups = group_rows(rows, self.shared_columns)
         return score_rows(reward, copies, limit or self.limit, groups)
 
     @cached_property
@@ -91,7 +86,7 @@ class Batches:
     @cached_property
     def second(self) -> Rewards:
         """Score all rows once more."""
-        return self.rewards(self.rows) if self.first else []
+        return self.rewards(self.rows)
 
     @cached_property
     def is_unsteady(self) -> bool:
@@ -106,7 +101,7 @@ class Batches:
 
     @cached_property
     def varied_rows(self) -> list[dict[str, Any]]:
-        """Write the rows in other forms, without those on which a call hangs.
+        """Write the rows in other forms, leaving out those on which a call hangs.
 
         Watched functions run without a time limit.
         """
@@ -129,7 +124,7 @@ class Batches:
         examples: Sequence[Example] = (),
         component: str | None = None,
     ) -> Finding:
-        """Make the finding of a broken rule; `phrase` goes into its sentence."""
+        """Make the finding of a broken rule; its sentence contains `phrase`."""
         if len(self.reward.names) < 2:
             component = None
         return self.observed.finding(
@@ -153,8 +148,7 @@ class Batches:
         for place in places:
             reward, row = rewards[place], self.rows[place % len(self.rows)]
             change = f"{_amount(reward)}, before {_amount(before[place])}"
-            example = self.example(row, reward, change)
-            examples.append(example)
+            examples.append(self.example(row, reward, change))
         steps = np.abs(np.subtract(rewards, before))[places]
         lost = int(np.isnan(steps).sum())
         phrase = f"{by}{len(places)} of {len(rewards)} rows"
@@ -169,39 +163,39 @@ class Batches:
     ) -> list[Finding]:
         """Report the first component whose watched function raises this error.
 
-        `phrase` goes into the sentence, with the `words` of the error and its `count`.
+        The sentence contains `phrase` with the `words` of the error and its `count`.
         """
         if not rows:  # no time was left to write any
             return []
         outcomes = self.score(rows, watch(self.reward, error))
         for name, outcome in outcomes.components.items():
             failed = []
-            reasons = []
+            words = ""
             for place, reason in sorted(outcome.reasons.items()):
                 if reason.error == error.__name__:
                     failed.append(rows[place])
-                    reasons.append(reason)
-            if not reasons:
+                    words = words or reason.words
+            if not failed:
                 continue
-            row, words, reward = failed[0], reasons[0].words, math.nan
+            row, reward = failed[0], math.nan
             if error is ArgumentChanged:
                 row = next(filter(self._changes_alone, failed), row)
                 (reward,) = self.rewards([row])
-            count = f"{len(reasons)} of {len(rows)}"
+            count = f"{len(failed)} of {len(rows)}"
             phrase = phrase.format(words=words, count=count)
             example = self.example(row, reward, words)
             return [self.report(code, phrase, [example], name)]
         return []
 
     def _changes_alone(self, row: Row) -> bool:
-        """Return whether an argument is changed where a row is the only one."""
+        """Return whether an argument is changed in a call with this row alone."""
         scored = self.score([row], watch(self.reward, ArgumentChanged))
         return any(outcome.reasons for outcome in scored.components.values())
 
 
 def are_same(first: Rewards, second: Rewards) -> bool:
     """Return whether rewards are the same, missing ones as well."""
-    return len(first) == len(second) and bool(_are_close(first, second).all())
+    return bool(_are_close(first, second).all())
 
 
 def _are_close(first: ArrayLike, second: ArrayLike) -> Mask:
@@ -216,7 +210,7 @@ def _amount(reward: float) -> str:
 
 
 Watched = Sequence[tuple[str, Any, str]]
-"""Arguments, each with its name, its value and the text of it before the call."""
+"""Arguments: their names, their values, and the repr of these before the call."""
 
 
 class ArgumentChanged(TypeError):
@@ -229,11 +223,11 @@ class GivesNaN(TypeError):
 
 @dataclass(frozen=True, repr=False)
 class WatchedFunction:
-    """A wrapped user's function that raises `error` when it breaks the rule.
+    """A wrapped function of the user that raises `error` when it breaks the rule.
 
-    After it changed an argument, nested or not, each later call raises as well, since
-    the rows of a batch that failed are called again, one by one. `changes` says what
-    was changed.
+    Once it has changed an argument, nested or not, each later call raises as well,
+    because the rows of a failed batch are called again one by one. `changes` describes
+    the changes.
     """
 
     function: Callable[..., Any]
@@ -251,7 +245,7 @@ class WatchedFunction:
 
     @property
     def together(self) -> str:
-        """Return for which rows together it is called as a field, "" for each alone."""
+        """Return which rows a call gets as a field, "" for a single row."""
         return str(getattr(self.function, "together", ""))
 
     def __call__(self, /, *positional: Any, **keywords: Any) -> Any:
@@ -336,19 +330,19 @@ TEXT_FORMS: tuple[Callable[[str], str], ...] = (
     TALK.format,
     " I do not know.\n".format,
 )
-"""What code takes off or makes alike: white space, line ends, case, Unicode,
-marks and talk around; and a completion without an answer."""
+"""Forms that code strips or normalizes: white space, line ends, case, Unicode, marks
+and talk around the answer; and a completion without an answer."""
 
 PADDED_COLUMNS = ("prompt", "ground_truth")
 
 
 def vary(rows: Iterable[Row], tries: Tries) -> list[dict[str, Any]]:
-    """Return rows whose texts have forms that code often tidies up, each in turn.
+    """Return rows with the completion in a form that code often tidies up, in turn.
 
-    The completion has that form, in a transcript as well, and white space stands around
-    the other texts.
+    The last turn of a transcript gets that form too, and the other texts get white
+    space around them.
     """
-    varied: list[dict[str, Any]] = []
+    varied = []
     for place, row in enumerate(rows):
         form = TEXT_FORMS[place % len(TEXT_FORMS)]
         completion = None

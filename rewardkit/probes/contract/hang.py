@@ -1,4 +1,4 @@
-"""Completions on which a call may hang: each call has to return within the limit.
+"""Try completions on which a call may hang: each call must return within its limit.
 
 Among them are texts on which a regular expression of the reward takes too long.
 """
@@ -29,24 +29,25 @@ from rewardkit.strategies.added_text import (
 from rewardkit.strategies.strategy import Attempt, Row, Strategy, Subject
 
 TIMES_LONGEST, LEAST_WRITTEN = 4, 8_000
-"""Times the longest completion of the log, and characters at least, that a policy may
-well write. Our choice: training makes completions longer, and what fails repeats."""
+"""Lengths that a policy may well write: up to this multiple of the log's longest
+completion, and up to this many characters. Our choice: training makes completions
+longer."""
 
 PATIENCE_FACTOR = 4.0
-"""Times the limit that a late call gets, to be told from one that never ends."""
+"""Factor to the limit in which a slow call must end, to be told from an endless one."""
 LEAST_PATIENCE = 2.0
-"""The same where the budget is spent. Our choice."""
+"""The same factor once the budget is spent. Our choice."""
 MOST_OTHER_TRIALS = 300
-"""Trials of other parts and kinds, about those of five. Our choice."""
+"""Most trials for other parts and kinds, about those of five. Our choice."""
 ASLEEP = 0.05
-"""Share of its time that a call works which waits for something. Our choice."""
+"""Share of processor time below which a call just waits for something. Our choice."""
 
 
 def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTrial]:
-    """Try completions that may hang a call until one does; the shortest first.
+    """Try completions that may hang a call, the shortest first, until one does.
 
-    All are tried on one subject. Those of a length that policies write are then tried
-    for each other part of the log and each kind of answer, up to `MOST_OTHER_TRIALS`.
+    All are tried on one subject. The shorter ones are then tried for each other part of
+    the log and each kind of answer, up to `MOST_OTHER_TRIALS`.
     """
     tries, stand_in = observed.tries, observed.calibration.stand_in
     if stand_in is None:
@@ -55,11 +56,10 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
     others.pop((stand_in.part, stand_in.kind), None)
     repeated: list[ProbeTrial] = []
     for subject in others.values():
-        for trial in _plan_hangs(observed, subject, probes):
-            if len(trial.text) <= LONG_COMPLETION:
-                repeated.append(trial)
+        repeated += _plan_hangs(observed, subject, probes)
+    short = [trial for trial in repeated if len(trial.text) <= LONG_COMPLETION]
     planned = sorted(_plan_hangs(observed, stand_in, probes), key=_order)
-    planned += sorted(repeated, key=_order)[:MOST_OTHER_TRIALS]
+    planned += sorted(short, key=_order)[:MOST_OTHER_TRIALS]
     rows = [tries.varied(trial.subject.columns, trial.text) for trial in planned]
     siblings = [trial.subject.siblings for trial in planned]
     outcomes = tries.outcomes(rows, siblings, until_gone=True)
@@ -68,14 +68,14 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
 
 
 def _order(trial: ProbeTrial) -> tuple[bool, int]:
-    """Put programs last: a reward that runs them may well take its own time limit."""
+    """Sort programs last: a reward may run them up to a time limit of its own."""
     return trial.probe is runs_for_ever, len(trial.text)
 
 
 def _plan_hangs(
     observed: Observed, subject: Subject, probes: Sequence[Strategy]
 ) -> Iterator[ProbeTrial]:
-    """Yield a subject's trials; where it has no mark, in a likely one."""
+    """Yield a subject's trials; a subject without a mark gets a likely one."""
     marked = subject
     if not subject.format.opening:
         likely = find_likely_mark(subject.reference).format
@@ -95,11 +95,10 @@ def _plan_hangs(
 def hangs(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report the first completion on which a call does not come back.
 
-    One is enough. It hangs where a policy may well write such a completion; on a longer
-    one it is slow, and where a call comes back after all, in what is left of the
-    budget: a warning, for information where both are so, or the reward ran it as a
-    program, and ended it. Either is for information where the call worked, and for less
-    than its limit, as the machine did other things meanwhile.
+    It is a hang if a policy may well write such a completion. It is slow, a warning, if
+    the completion is longer, or if the call comes back in the remaining budget. It is
+    for information if both are so, or if the reward ran the completion as a program and
+    ended that, or if a busy machine gave the call less than its limit of work.
     """
     finished = [trial for trial in observed.trials if trial.is_tried]
     for trial in finished:
@@ -111,7 +110,7 @@ def hangs(observed: Observed, findings: Findings) -> Iterator[Finding]:
 def _report_hang(
     trial: ProbeTrial, outcome: RowOutcome, n: int, observed: Observed
 ) -> Finding:
-    """Report a call that did not come back, or took long; the last of `n`."""
+    """Report a call that did not come back, or took long, the last of `n` calls."""
     component, reason = next(iter(outcome.failures.items()))
     subject, text = trial.subject, trial.text
     row = observed.tries.varied(subject.columns, text)
@@ -152,16 +151,16 @@ def _report_hang(
 def _time_patiently(
     observed: Observed, row: Row, subject: Subject, seconds: float
 ) -> tuple[float, float, float]:
-    """Time a late call with a longer limit, and a longer one still if it was starved.
+    """Time a late call with a longer limit, and once more if it was starved.
 
     Args:
         observed: What was observed of the reward.
         row: The row of the call.
-        subject: The subject whose siblings stand beside it.
-        seconds: The limit that it was late for.
+        subject: The subject with the row's siblings.
+        seconds: The limit that the call exceeded.
 
     Returns:
-        The seconds that it takes and those it works, see `_time_call`, and the limit.
+        The seconds that the call takes and works, see `_time_call`, and the new limit.
     """
     most_seconds = max(LEAST_PATIENCE * seconds, observed.tries.seconds_left)
     limit = min(PATIENCE_FACTOR * seconds, most_seconds)
@@ -173,17 +172,17 @@ def _time_patiently(
 
 
 def _is_starved(worked: float, took: float, limit: float) -> bool:
-    """Return whether a call had less than its limit of work, and did not just wait."""
+    """Return whether a call got less processor time than its limit, without waiting."""
     return ASLEEP * took < worked < limit
 
 
 def _time_call(
     observed: Observed, row: Row, subject: Subject, most_seconds: float
 ) -> tuple[float, float]:
-    """Return the seconds that a call takes in a warm process, and those it works.
+    """Return the seconds that a call takes in a warm process, and its processor time.
 
-    The first are infinite if it takes too long. The second are of the processor; what
-    other programs use on a busy machine is no part of them.
+    The seconds are infinite if the call takes too long. Processor time does not count
+    what other programs use on a busy machine.
     """
     warm_up = [subject.columns]
     began = _children_seconds()
@@ -208,6 +207,6 @@ def _time_last(
 
 
 def _children_seconds() -> float:
-    """Return the processor time of the processes that this one started and ended."""
+    """Return the processor time of this process's children that have ended."""
     times = os.times()
     return times.children_user + times.children_system

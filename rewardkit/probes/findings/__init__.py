@@ -1,7 +1,8 @@
 """The rules that probe() runs.
 
-Here are the rules of rewards that fail or score the same on everything, or fail on some
-rows; those of what wrong answers earn and right ones lose are in `floor` and `causes`.
+This module has the rules on rewards that fail or score the same on everything, or fail
+on some rows. Those on paid wrong answers and lost right ones are in `floor` and
+`causes`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from rewardkit.probes.falls import WILD
 from rewardkit.probes.findings import causes, floor, length, watched
 from rewardkit.probes.findings.evidence import Observed, alarms_among, shortest_first
 from rewardkit.probes.findings.faults import merge_by_cause
-from rewardkit.probes.findings.log_columns import find_nested, takes_lists
+from rewardkit.probes.findings.log_columns import find_nested
 from rewardkit.probes.findings.logged import LOG_RULES
 from rewardkit.probes.findings.misread import MOST_RIGHT, misread_rows
 from rewardkit.probes.runner import RowOutcome, are_equal, scores_in
@@ -42,10 +43,10 @@ from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Row, completion_of, prompt_of
 
 OF_LOG = "rollout"
-"""Name in place of a probe's for rows of the log."""
+"""Stands for the name of a probe in failures on rows of the log."""
 
 BEYOND_PROBES = "completion"
-"""The same for rows that the search or the contract tried."""
+"""Stands for it in failures on rows that the search or the contract tried."""
 
 FAILURE_CODES = {
     ReasonCode.LATE: "hang",
@@ -57,29 +58,28 @@ FAILURE_CODES = {
     ReasonCode.NOT_A_LIST: "wrong_type",
     ReasonCode.LACKS_KEY: "keys_differ",
 }
-"""Code of the reason of a failure -> code of the finding; of others "raises"."""
+"""Code of the reason of a failure -> code of its finding, by default "raises"."""
 
 MANY_SCORES = 200
-"""Scores of as many completions from which a component is idle if all are the same. Our
-choice."""
+"""Least number of equal scores that makes a component idle. Our choice."""
 
 HUGE_WORDS = 40_000
 """Words of some 200,000 characters: more than 32,768 tokens. Our choice."""
 
 ABOUT_LENGTH = re.compile(r"(?i)length|long|short|token|context|word")
-"""What a penalty without a weight is about that huge texts have to make fire."""
+"""Found in names of penalties on length, which must fire on huge texts."""
 
 PROGRAM_RUNNERS = ("exec", "eval", "subprocess", "os", "multiprocessing", "runpy")
-"""Names in functions that may run what a completion holds, which is not done here."""
+"""Names in functions that may run completions; these are not called in this process."""
 
 LEAST_UNPAID = 3
-"""Prompts on which nobody is paid from which that may have a cause. Our choice."""
+"""Least prompts on which nobody is paid that may have a common cause. Our choice."""
 
 MOST_TITLES = 4
 """Titles of errors that a finding counts. Our choice."""
 
 FATAL_CODES = ("hang", "dies", "wrong_length")
-"""Failures of which one is enough to stop a training."""
+"""Failures of which a single one may stop a training."""
 
 ALWAYS_CODES = {"hang": "always_late", "raises": "always_errors"}
 MODE_CODES = {"deaf": "ignores_truth", "inverted": "inverted"}
@@ -97,10 +97,7 @@ ALWAYS_FAILING = (
 
 @dataclass(frozen=True)
 class Failure:
-    """A row on which a component failed.
-
-    `probe` is the probe that wrote the row, `outcome` what it got.
-    """
+    """A row on which a component failed, with the probe that wrote it."""
 
     probe: str
     row: Row
@@ -118,7 +115,7 @@ class Failure:
         return observed.row_example(row, reward, self.probe, str(reason), reason=reason)
 
 
-# --- on everything: each finding says all there is to say of what is paid
+# --- on everything: after one of these findings no probes are tried
 
 
 @rule(*ALWAYS_FAILING, "dies")
@@ -149,7 +146,7 @@ def judges_nothing(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 @rule("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
 def looks_elsewhere(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report why right and wrong answers earn the same, where that is known."""
+    """Report why right and wrong answers earn the same, if that is known."""
     modes = {*observed.calibration.modes.values()}
     unread = {"constant", "deaf", "unknown"}
     if asks_for_truth(observed.reward):
@@ -160,7 +157,7 @@ def looks_elsewhere(observed: Observed, findings: Findings) -> Iterator[Finding]
 
 @rule("constant")
 def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report a reward that is the same for all that was tried so far."""
+    """Report a reward that is the same for all rows that were tried so far."""
     calibration, tries = observed.calibration, observed.tries
     if findings or not calibration.rewards or _has_failures(calibration):
         return
@@ -192,7 +189,7 @@ def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]
 def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report a reward that ignores the truth or pays wrong answers more, everywhere."""
     calibration = observed.calibration
-    if findings or not calibration.rewards or calibration.mode not in MODE_CODES:
+    if findings or calibration.mode not in MODE_CODES:
         return
     code = MODE_CODES[calibration.mode]
     paid_answers = [answer for answer in observed.logged if not answer.is_unpaid]
@@ -221,10 +218,10 @@ def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 @rule("other_limit")
 def limits_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report a limit that no score reaches, where nobody is paid on some prompts."""
+    """Report a limit that no score reaches, if nobody is paid on some prompts."""
     if any("unreached" in finding.evidence for finding in findings):
         return
-    by_prompt: dict[str, list[tuple[Row, float]]] = defaultdict(list)
+    by_prompt = defaultdict(list)
     for row, reward in observed.calibration.judged:
         by_prompt[prompt_of(row)].append((row, reward))
     least = min(observed.calibration.rewards, default=0.0)
@@ -247,7 +244,7 @@ def limits_of_prompts(observed: Observed, findings: Findings) -> Iterator[Findin
 
 
 def _unreached_limit(observed: Observed, functions: Sequence[Any]) -> dict[str, Any]:
-    """Return the evidence of a limit that no score reaches, also where all is right."""
+    """Return the evidence of a limit that no score reaches, even of right answers."""
     tries = observed.tries
     may_run_programs = not names_used(functions).isdisjoint(PROGRAM_RUNNERS)
     if not tries.runs_users_code or tries.asks_model or may_run_programs:
@@ -268,7 +265,7 @@ def _has_failures(calibration: Calibration) -> bool:
 
 
 def _first_example(code: str, observed: Observed) -> Example:
-    """Make an example of the first rollout, as all of them show the finding."""
+    """Make an example of the first rollout; any rollout shows the finding."""
     row, outcome = observed.pool[0]
     for reason in outcome.reasons.values():
         return Failure(code, row, outcome, reason).example(observed)
@@ -283,7 +280,7 @@ def parts_without_truth(observed: Observed, findings: Findings) -> Iterator[Find
             in_part = replace(observed, part=part)
             yield in_part.finding(MODE_CODES[mode], observed.tries.calls)
     if _has_failures(observed.calibration):
-        return  # which `failures` reports: they may be what would earn something else
+        return  # see `failures`; the failed rows might earn something else
     for part, (reward, count) in observed.calibration.constants.items():
         in_part = replace(observed, part=part)
         yield in_part.finding("constant", count, value=reward)
@@ -291,9 +288,9 @@ def parts_without_truth(observed: Observed, findings: Findings) -> Iterator[Find
 
 @rule("constant")
 def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report components that score the same whatever is written, however long it is.
+    """Report components that score the same on every text, even on a huge one.
 
-    Nothing can be told where no right answer is known: then all may be wrong.
+    Nothing is reported if no right answer is known: then all texts may be wrong.
     """
     if any(finding.code == "constant" for finding in findings):
         return
@@ -309,13 +306,13 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
             continue
         if name in unearned or _moves_for_huge_text(observed, name, scores[0]):
             continue
-        if takes_lists(observed):  # which may compare siblings
+        if observed.tries.has_functions_for("batch"):  # they may compare siblings
             in_groups = scores_in(observed.outcomes_in_groups, name)
             if not in_groups or not are_equal(in_groups):
                 continue
         nested = find_nested(observed, name)
         about = f"{name} {component.why}" if component.weight > 0 else ""
-        # one of length would have fired
+        # a penalty on length would have fired
         is_about_length = ABOUT_LENGTH.search(about) is not None
         is_zero_penalty = component.is_penalty and not scores[0]
         never_fires = is_zero_penalty and not is_about_length and not nested
@@ -331,9 +328,9 @@ def idle_components(observed: Observed, findings: Findings) -> Iterator[Finding]
 
 
 def _moves_for_huge_text(observed: Observed, component: str, score: float) -> bool:
-    """Return whether an overlong text gets another score, or that is unknown.
+    """Return whether a huge text before a right answer gets another score.
 
-    It stands before the right answer of one prompt.
+    Return True as well if there is no subject to try.
     """
     for subject in observed.subjects[:1]:
         text = f"{filler(HUGE_WORDS)}\n{subject.reference}"
@@ -342,24 +339,24 @@ def _moves_for_huge_text(observed: Observed, component: str, score: float) -> bo
     return True
 
 
-# --- on some of what was tried
+# --- on some rows
 
 
 @rule("raises", *dict.fromkeys(FAILURE_CODES.values()))
 def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report what raised or gave no score: a finding for each component and code."""
+    """Report calls that raised or gave no score, by component and code."""
     rows = [(OF_LOG, *pair) for pair in observed.pool]
     rows += [(BEYOND_PROBES, *pair) for pair in observed.failed]
     for trial in observed.trials:
         if observed.has_truth(trial.attempt):
             rows += _rows_of(trial, observed)
-    groups: dict[tuple[str, str], list[Failure]] = defaultdict(list)
+    groups = defaultdict(list)
     for probe, row, outcome in rows:
         for component, reason in outcome.failures.items():
             failure = Failure(probe, row, outcome, reason)
             groups[component, failure.code].append(failure)
     n = len(rows) + observed.calls - len(observed.failed)
-    origins: set[tuple[str, str]] = set()
+    origins = set()
     for component, code in sorted(
         groups, key=lambda key: observed.components[key[0]].weight == 0
     ):
@@ -396,7 +393,7 @@ def _rows_of(
 def report_failures(
     code: str, n: int, group: Sequence[Failure], observed: Observed, **evidence: Any
 ) -> Finding:
-    """Make a finding; its examples are the shortest completion of each error title."""
+    """Make a finding on failures; an example is the shortest completion of a title."""
     shortest: dict[str, Failure] = {}
     for failure in sorted(group, key=lambda item: len(completion_of(item.row))):
         shortest.setdefault(failure.reason.title, failure)
@@ -414,7 +411,7 @@ def report_failures(
     )
 
 
-# --- all rules, and what they find
+# --- all rules
 
 OVERALL_RULES: tuple[Rule, ...] = (
     judges_nothing,
@@ -422,7 +419,7 @@ OVERALL_RULES: tuple[Rule, ...] = (
     always_the_same,
     misreads_truth,
 )
-"""Of a reward for which nothing else needs to be tried."""
+"""Rules after whose findings nothing else needs to be tried."""
 PART_RULES: tuple[Rule, ...] = (
     floor.open_gates,
     floor.leaks,
@@ -435,7 +432,7 @@ PART_RULES: tuple[Rule, ...] = (
     causes.notations,
     floor.not_told_apart,
 )
-"""Of each part of the log."""
+"""Rules on each part of the log."""
 WHOLE_RULES: tuple[Rule, ...] = (
     watched.verdict_in_words,
     limits_of_prompts,
@@ -443,13 +440,13 @@ WHOLE_RULES: tuple[Rule, ...] = (
     idle_components,
     failures,
 )
-"""Of all rollouts, each at a step of its own."""
+"""Rules on all rollouts, each run at its own step."""
 
 
 def find_paid(observed: Observed, leakage: float) -> list[Finding]:
-    """Find what wrong answers earn and right ones lose, part by part.
+    """Find paid wrong answers and lost right ones, part by part.
 
-    Nothing can be told where a reward differs from call to call.
+    Find nothing if the reward differs too much from call to call.
 
     Args:
         observed: What was observed of the reward.

@@ -1,4 +1,4 @@
-"""Rules of wrong answers that are paid and right ones that are not, one a cause."""
+"""Rules on wrong answers that are paid and right ones that are not, by cause."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from rewardkit.strategies.notations import LAYOUT, NOTATION
 from rewardkit.strategies.strategy import Subject
 
 LONGER_TRIAL = "longer"
-"""Filler around a wrong answer; who pays for it pays for all that makes one longer."""
+"""Probe of filler around a wrong answer; it explains other probes that add text."""
 
 MENTION_TRIAL = "mentioned"
-"""The right answer in the midst of a text; who pays it pays for all that has it."""
+"""Probe of the right answer within a text; it explains other texts that contain it."""
 
 MENTIONS_TAG, WINDOWS_LINES = "tag_mentioned", "windows_lines"
-"""Layouts whose loss is a fault only where completions of the log have them, too."""
+"""Layouts whose loss is a fault only if completions of the log have them."""
 
-SHORTEST_VERDICT = 4  # characters that a completion has of no other cause: our choice
+SHORTEST_VERDICT = 4  # characters of a verdict that is no accident: our choice
 VERDICT_PROBES = ("fake_verdict", "verdict_inside")
-"""Probes that fall where a model judges, and its verdict is taken from its text."""
+"""Probes that are paid if a judge's verdict is read out of the completion."""
 
 LONGER_REASONING = ("other_reasoning", "several_lines", MENTIONS_TAG)
-"""Layouts that lose together where more words lose: the tag does not matter then."""
+"""Layouts that all lose if more words lose."""
 
 MOST_FORMS_NAMED = 4  # forms that a sentence names
 
@@ -52,12 +52,12 @@ HOLE_CODES = tuple(
     for probe in STRATEGIES
     if probe.knows not in (LAYOUT, NOTATION) and probe.family != "hang"
 )
-"""Strategies that are the code of their finding; the others have codes of their own."""
+"""Names of strategies that are also the code of their finding."""
 
 SECOND_MARKS = ("several_marks", "retracted", "nested", "tags_of_two_kinds")
 """Probes that write other marks beside that of the right answer."""
 CALL_KINDS = ("json", "code")
-"""Kinds of what stands in the tags of calls, of which a task may need several."""
+"""Kinds of answers that may be calls, of which a task may need several."""
 
 KINDS_BY_EXPECTATION = {
     "right": "loses",
@@ -74,9 +74,8 @@ def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report wrong answers that are paid, and special truths that are not."""
     for tally in observed.tallies:
         if tally.falls and tally.probe.name in HOLE_CODES:
-            if tally.probe.name not in SECOND_MARKS or not _needs_calls(
-                tally, observed
-            ):
+            has_marks = tally.probe.name in SECOND_MARKS
+            if not has_marks or not _needs_calls(tally, observed):
                 yield _make_hole(tally, observed)
 
 
@@ -86,7 +85,7 @@ def _needs_calls(tally: Tally, observed: Observed) -> bool:
     if form.tag is None:
         return False
     if f"<{form.tag}>" in form.lead + form.tail:
-        return True  # else a format without it had been as well paid
+        return True  # a format without that tag was paid less
     if tally.falls[0].subject.kind not in CALL_KINDS:
         return False
     has_several = []
@@ -100,7 +99,7 @@ def _needs_calls(tally: Tally, observed: Observed) -> bool:
 
 
 def texts_in(tag: str, text: str) -> set[str]:
-    """Return what stands in pairs of a tag, read in linear time."""
+    """Return the texts in pairs of a tag, in linear time."""
     pieces = text.split(f"</{tag}>")[:-1]
     opening = f"<{tag}>"
     return {piece.partition(opening)[2] for piece in pieces if opening in piece}
@@ -140,10 +139,10 @@ def _make_hole(tally: Tally, observed: Observed) -> Finding:
 
 
 def _paid_for_the_same(cause: Tally, observed: Observed) -> list[str]:
-    """Name the strategies that are paid by the components that pay for a cause.
+    """Name the strategies that are paid for a cause by the same components.
 
-    Of length all that expect a wrong answer, unless these components are the task; of a
-    mention those whose texts are paid only where the right answer is in them: "B" is in
+    If length is paid, these are all strategies of wrong answers, unless the task pays.
+    If a mention is paid, these are added texts that contain the right answer: "B" is in
     many words, and in "Final verdict: [[B]]".
     """
     is_length = cause.probe.name == LONGER_TRIAL
@@ -159,9 +158,7 @@ def _paid_for_the_same(cause: Tally, observed: Observed) -> list[str]:
         if not is_length:
             is_like = tally.probe.family in PADDING_FAMILIES
             is_like &= tally.probe.name != LONGER_TRIAL
-            is_like &= all(
-                (fall.subject.answer or "\0") in fall.text for fall in tally.falls
-            )
+            is_like &= all(fall.subject.right in fall.text for fall in tally.falls)
         if is_like and tally.falls:
             if {*observed.components_of(tally.falls)} == payers:
                 names.append(tally.probe.name)
@@ -169,9 +166,9 @@ def _paid_for_the_same(cause: Tally, observed: Observed) -> list[str]:
 
 
 def _count_verdicts(observed: Observed) -> int:
-    """Count paid completions of the log in which a verdict of the judge's own stands.
+    """Count paid completions of the log that contain a verdict of the reward's judge.
 
-    A short verdict, or one that many completions hold, says nothing.
+    Short verdicts, and those in many completions, do not count.
     """
     judged = observed.logged
     rows = [(answer.row, answer.reward) for answer in judged]
@@ -184,9 +181,9 @@ def _count_verdicts(observed: Observed) -> int:
 
 
 def _kind_of_answers(subject: Subject) -> str:
-    """Return the kind of a subject's answers, "box" where that is four numbers."""
-    if subject.kind == "json" and subject.answer is not None:
-        value = read_json(subject.answer)
+    """Return the kind of a subject's answers, "box" for a list of four numbers."""
+    if subject.kind == "json":
+        value = read_json(subject.answer or "")
         if isinstance(value, dict):  # beside its label
             value = next((item for item in value.values() if _is_box(item)), None)
         if _is_box(value):
@@ -201,16 +198,15 @@ def _is_box(value: Any) -> bool:
 
 
 def _risk(tally: Tally, observed: Observed) -> float:
-    """Return the risk of a hole; 0 for chance, or where no rollout has such a truth."""
+    """Return the risk of a hole; 0 in doubt, or if no rollout has such a truth."""
     if tally.doubt:
         return 0.0
     if not all(observed.has_truth(fall.trial.attempt) for fall in tally.falls):
         return 0.0
     if tally.probe.name == "sign_flipped" and "negative" not in observed.special_truths:
-        if any(fall.subject.answer is not None for fall in tally.falls):
-            return 0.0  # a hyphen before a number that is never negative
+        return 0.0  # a hyphen before a number that is never negative
     if tally.probe.expects == "form" and len(observed.components) < 2:
-        return 0.0  # whoever writes the form itself earns no less
+        return 0.0  # the form itself earns as much
     if tally.probe.expects == "right":
         return tally.size * tally.rate / 2
     return risk_of(tally, observed.calibration.scales)
@@ -221,7 +217,7 @@ def _risk(tally: Tally, observed: Observed) -> float:
 
 @rule("first_mark_counts")
 def first_marks(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report that of a right and a wrong marked answer the first alone is read."""
+    """Report that only the first of two marked answers is read."""
     trials = []
     examples = []
     for trial in observed.trials:
@@ -245,7 +241,7 @@ def first_marks(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 @rule("loses_layout", "strict")
 def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report right answers lost by layout: a fault if most layouts are accepted."""
+    """Report layouts that lose right answers, a fault if most layouts are accepted."""
     tallies = {
         tally.probe.name: tally
         for tally in observed.tallies
@@ -263,7 +259,7 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
     if not lost:
         return
     accepted = len(tallies) - len(lost)
-    # where other words do not matter, an answer is looked for in any text
+    # a reward that accepts other words searches any text for the answer
     is_lenient = "other_reasoning" in tallies or 2 * accepted >= len(tallies)
     is_fault = is_lenient and any(
         tally.rate * tally.size >= LAYOUT_LOST
@@ -284,10 +280,10 @@ def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _is_written(tally: Tally, observed: Observed) -> bool:
-    """Return whether policies write a layout; of two layouts the log tells.
+    """Return whether policies write a layout; for two layouts the log must show it.
 
-    Those are lines that end as on Windows, and a tag named before the answer in it. The
-    latter is no fault of a reward that means to refuse several marks.
+    These are Windows line ends, and a tag that is named before the answer. A tag does
+    not count if the reward refuses several marks on purpose.
     """
     texts = observed.completions
     if tally.probe.name == WINDOWS_LINES:
@@ -303,9 +299,9 @@ def _is_written(tally: Tally, observed: Observed) -> bool:
 
 
 def _is_about_answer(tally: Tally, observed: Observed) -> bool:
-    """Return whether a loss is about the answer, not a form of wrong ones, too.
+    """Return whether the component that loses scores the answer, not just the form.
 
-    To write several lines is part of such a form as well where there is reasoning.
+    Several lines count even for a form, if that has reasoning.
     """
     measured = observed.measured[tally.falls[0].subject.rollout_id]
     components = observed.components_of(tally.falls)
@@ -323,7 +319,7 @@ def _is_about_answer(tally: Tally, observed: Observed) -> bool:
 def notations(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report notations of a right answer that are not accepted.
 
-    For information, unless policies write them: then right rollouts are lost by it.
+    It is for information, unless right rollouts of the log are lost by a notation.
     """
     lost = [
         (_count_lost_rollouts(tally, observed), tally)
@@ -362,7 +358,7 @@ def _make_loss(
     examples: int | None = None,
     **evidence: Any,
 ) -> Finding:
-    """Make the finding of lost forms, with the first so many as examples."""
+    """Make the finding of lost forms, with the first `examples` of them as examples."""
     falls = [tally.falls[0] for tally in tallies[:examples]]
     return observed.finding(
         code,

@@ -1,4 +1,4 @@
-"""What was observed of a reward, and the findings and examples that are made of it."""
+"""Observed: all that is known of a reward, and how findings are made from it."""
 
 from __future__ import annotations
 
@@ -38,19 +38,12 @@ from rewardkit.rollouts.table import NOT_LOGGED
 from rewardkit.strategies.strategy import Attempt, Row, Subject, completion_of
 
 LEAST_WRONG_ROWS = 8
-"""Wrong rows of a log of which a median means something. Our choice."""
+"""Least wrong rows of a log for a median. Our choice."""
 EXAMPLES_OF_A_FINDING = 3
 """Examples that a finding keeps, the clearest first."""
 
-USUAL_COLUMNS = (
-    "prompt",
-    "completion",
-    "messages",
-    "ground_truth",
-    "data_source",
-    "extra_info",
-)
-"""Columns that are shown of a reward that asks for whole rows."""
+USUAL_COLUMNS = "prompt completion messages ground_truth data_source extra_info".split()
+"""Columns that are shown for a reward that asks for whole rows."""
 
 
 def rate_of(count: int, n: int) -> dict[str, Any]:
@@ -69,7 +62,7 @@ def shortest_first(answers: Answers) -> list[LoggedAnswer]:
 
 
 def special_truth(truth: Any) -> str:
-    """Name what is special about a truth: "empty", "zero", "negative", or "".
+    """Return what is special about a truth: "empty", "zero", "negative", or "".
 
     >>> special_truth(" "), special_truth("2 - 2 = 0 #### 0")
     ('empty', 'zero')
@@ -88,20 +81,19 @@ def special_truth(truth: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """A reward and what was observed of it, on all rollouts or on those of a `part`.
+    """A reward and all that is known of it, on all rollouts or on one `part` of them.
 
     Attributes:
         tries: The reward, and an account of the calls so far.
         calibration: The subjects and their scales.
-        special_truths: Kinds of special truths that the rollouts have, see
-            `special_truth`.
-        measured: What the reference and baseline of each subject got.
-        trials: What was tried of the strategies.
-        tallies: What each strategy came to in each part.
-        failed: Rows beside those of the trials and the log that failed.
-        calls: The calls that these rows are of.
-        part: The part of the log.
-        logged_scores: The scores that the log has.
+        special_truths: The special truths of the rollouts, see `special_truth`.
+        measured: Rollout id of a subject -> the measurement of its two answers.
+        trials: The trials of the strategies.
+        tallies: The result of each strategy in each part.
+        failed: Failed rows that are neither of the log nor of a trial.
+        calls: The number of calls among which these rows failed.
+        part: The part of the log, "" for all of it.
+        logged_scores: The columns of scores in the log.
     """
 
     tries: Tries
@@ -132,7 +124,7 @@ class Observed:
 
     @property
     def pool(self) -> tuple[tuple[Row, RowOutcome], ...]:
-        """Return the rollouts that were scored, with what they got."""
+        """Return the rollouts that were scored, with their outcomes."""
         return self.calibration.pool
 
     @cached_property
@@ -151,15 +143,15 @@ class Observed:
         return [completion_of(row) for row in self.rows]
 
     def of(self, part: str) -> Observed:
-        """Return what was observed on the prompts of a part."""
+        """Return the observations on the prompts of one part."""
         tallies = [tally for tally in self.tallies if tally.part == part]
         calibration = self.calibration.of(part)
         return replace(self, calibration=calibration, tallies=tallies, part=part)
 
     def since(self, calls: int, failures: int, *, only_gone: bool = False) -> Observed:
-        """Add the calls and failed rows that came after the first so many.
+        """Add the calls and failed rows that came after the given numbers of them.
 
-        With `only_gone` a row has failed only where a call did not come back.
+        With `only_gone` only rows with a call that did not come back are added.
         """
         failed = self.tries.failed[failures:]
         if only_gone:
@@ -171,14 +163,17 @@ class Observed:
 
     @cached_property
     def noise(self) -> float:
-        """Return by what share of full marks rewards of one completion differ."""
+        """Return the largest difference between rewards of one completion.
+
+        It is a share of the span.
+        """
         scales = self.calibration.scales
         noises = [item.spread / scales[key].span for key, item in self.measured.items()]
         return max(noises, default=0.0)
 
     @property
     def logged(self) -> Answers:
-        """Return the scored completions of the log: which of them are right."""
+        """Return the scored completions of the log, judged right or wrong."""
         return self.judged_log.answers
 
     @cached_property
@@ -198,10 +193,10 @@ class Observed:
 
     @property
     def logged_wrong(self) -> float:
-        """Return what wrong completions of the log earn in the median, of full marks.
+        """Return the median reward of wrong completions as a share of full marks.
 
-        NaN of fewer than `LEAST_WRONG_ROWS`, where right ones earn no more than the
-        least, and of a route, whose parts pay on scales of their own.
+        NaN for fewer than `LEAST_WRONG_ROWS` of them, if right ones earn no more than
+        the floor, and for a route, whose parts have different scales.
         """
         rewards = {row.get("rollout_id"): item.reward for row, item in self.pool}
         wrong = []
@@ -217,15 +212,15 @@ class Observed:
 
     @property
     def unread_truth(self) -> str:
-        """Return the column of the truth if the log has one that no function reads."""
+        """Return the log's column of the truth if no function reads it, else ""."""
         if self.reward.is_blind and any("ground_truth" in row for row in self.rows):
             return self.tries.logged_names.get("ground_truth", "ground_truth")
         return ""
 
     def _earned_by_task(self, row: Row, outcome: RowOutcome) -> dict[str, float]:
-        """Return what components of the task earned; NaN where one was not judged.
+        """Return the weighted scores of the task's components; NaN if not judged.
 
-        Where no component compares with the truth, all that was paid counts.
+        If no component compares with the truth, the whole reward counts.
         """
         reward = self.reward_for(row)
         names = reward.task
@@ -239,31 +234,31 @@ class Observed:
         }
 
     def scale(self, subject: Subject) -> Scale:
-        """Return the scale of a subject; of a left out one, that of the first."""
+        """Return the scale of a subject; for a left out one the scale of the first."""
         scales = self.calibration.scales
         if subject.rollout_id in scales:
             return scales[subject.rollout_id]
         return scales[self.subjects[0].rollout_id]
 
     def is_beyond(self, subject: Subject) -> bool:
-        """Return whether full marks are only declared: no completion earns them."""
+        """Return whether no completion of the log earns the declared full marks."""
         if subject.answer is not None:
             return False
         return self.scale(subject).right > max(self.calibration.rewards) + 1e-9
 
     def falls(self, trial: ProbeTrial) -> bool:
-        """Return whether a trial by itself shows a fault."""
+        """Return whether a single trial shows a fault."""
         scale = self.scale(trial.subject)
         return find_fall(trial, scale, graded=False, noise=self.noise) is not None
 
     def has_truth(self, attempt: Attempt) -> bool:
-        """Return whether the log has truths such as an attempt puts in, if it does."""
+        """Return whether the log has truths like the one of an attempt, if any."""
         if "ground_truth" not in attempt.columns:
             return True
         return special_truth(attempt.columns["ground_truth"]) in self.special_truths
 
     def reward_for(self, row: Row) -> Reward:
-        """Return the reward for this row: of a route one of its rewards."""
+        """Return the reward for a row: for a route one of its rewards."""
         return self.reward.for_row(row) or self.reward
 
     def weights(self, subject: Subject) -> dict[str, float]:
@@ -276,11 +271,12 @@ class Observed:
         scores: Mapping[str, float],
         before: Mapping[str, float],
     ) -> list[tuple[str, float]]:
-        """List components and their part of a change in reward, the largest first.
+        """List components with their share of a change in reward, the largest first.
 
-        A score that is missing or NaN counts as 0; what changes nothing is left out.
+        A score that is missing or NaN counts as 0. Components without a change are left
+        out.
         """
-        changes: list[tuple[str, float]] = []
+        changes = []
         for name, weight in self.weights(subject).items():
             pair = [before.get(name, 0.0), scores.get(name, 0.0)]
             change = weight * float(np.diff(np.nan_to_num(pair))[0])
@@ -290,7 +286,7 @@ class Observed:
 
     @property
     def has_one_component(self) -> bool:
-        """Return whether there is nothing to tell apart by its component."""
+        """Return whether the reward has a single component."""
         return len(self.reward.all_components) < 2
 
     @cached_property
@@ -317,17 +313,17 @@ class Observed:
 
         Args:
             code: Its code in `findings.toml`.
-            n: How much was tried.
-            count: How much of that shows the finding; None where that makes no share.
+            n: The number of attempts.
+            count: The number of them that show the finding; None if there is no share.
             family: The family of the probe; by default that of the table.
-            severity: By default that of the table; without one there, that of the risk,
-                which is the gain times the share that shows the finding.
+            severity: By default that of the table, else that of the risk, which is the
+                gain times the share that shows the finding.
             component: The component that it is about.
-            components: Those at fault, the first of which it is about.
+            components: The components at fault; the finding is about the first.
             threshold: The limit that was passed.
-            examples: The clearest first; a few are kept.
-            rows: Rows with what they earned, as examples that need no more words.
-            **evidence: What its sentence needs.
+            examples: Examples, the clearest first. A few are kept.
+            rows: More examples: rows with their rewards.
+            **evidence: Values for its sentence.
         """
         row = read_codes()["probe"].get(code, {})
         counts: dict[str, Any] = {"value": 1.0, "tried": n}
@@ -365,7 +361,7 @@ class Observed:
         /,
         **columns: Any,
     ) -> Example:
-        """Make an example, with what right and wrong answers earn there."""
+        """Make an example with the rewards of right and wrong answers."""
         scale = self.scale(subject)
         row = self.tries.varied(subject.columns, completion, **columns)
         other = subject.reference if reward >= scale.right else subject.baseline
@@ -390,9 +386,9 @@ class Observed:
         outcome: str = "",
         **fields: Any,
     ) -> Example:
-        """Make an example of a row of which no range of rewards is expected.
+        """Make an example of a row without an expected range of rewards.
 
-        `fields` are others of `Example`.
+        `fields` are further fields of `Example`.
         """
         columns, rollout_id = self.shown_columns(row), row.get("rollout_id")
         return Example(
@@ -417,7 +413,8 @@ class Observed:
     def shown_columns(self, row: Row) -> dict[str, Any]:
         """Return the columns that the reward asks for, or the usual ones.
 
-        A column of two names has the one that logs are read by, else the reward's own.
+        A column with two names keeps its canonical one, unless the reward alone uses
+        the other.
         """
         names = set(self.reward.needs)
         if not names <= set(row):  # it asks for whole rows
@@ -431,9 +428,9 @@ class Observed:
         return {name: row[name] for name in row if name in names}
 
     def components_of(self, falls: Sequence[Fall]) -> list[str]:
-        """List the components that cause falls, the largest share of them first.
+        """List the components that cause falls, the largest share first.
 
-        Those with less than a tenth of the largest share are left out.
+        Components with less than a tenth of the largest share are left out.
         """
         parts: dict[str, float] = defaultdict(float)
         for fall in falls:
@@ -444,7 +441,7 @@ class Observed:
         return sorted(names, key=lambda name: -parts[name])
 
     def _changes(self, trial: ProbeTrial) -> list[tuple[str, float]]:
-        """List what each component adds to a fall."""
+        """List the components with what each adds to a fall."""
         measured = self.measured[trial.subject.rollout_id]
         outcome = min(trial.outcomes, key=lambda outcome: outcome.reward)
         before = measured.baseline.scores

@@ -1,8 +1,8 @@
-"""Which findings report the same fault: they are merged into one, and sorted.
+"""Merge the findings that report the same fault, and sort them.
 
-A fault has one cause. Which findings follow from which is said in `findings.toml`, in
-the columns `explains`; what a rule knows beyond that it lists in `also`. What is found
-in several parts of the log is one fault as well.
+A fault has one cause. The columns `explains` of `findings.toml` say which findings
+follow from which; a rule may list more of them in `also`. The same finding in several
+parts of the log is one fault as well.
 """
 
 from __future__ import annotations
@@ -18,25 +18,21 @@ from rewardkit.probes.findings.causes import HOLE_CODES
 from rewardkit.probes.findings.evidence import EXAMPLES_OF_A_FINDING, rate_of
 
 CONTAINMENT = "containment"
-"""Code of a cause: an answer may stand in the truth, or the truth in an answer."""
+"""Code of a cause: the truth may contain the answer, or the answer the truth."""
 
-PARTS_OF_TRUTH = (
-    "too_little",
-    *("empty", "empty_answer", "empty_tags", "white_space", "usual_answer"),
-)
-MORE_THAN_TRUTH = (
-    "too_much",
-    *("every_sibling", "several_answers", "every_choice", "every_number", "negated"),
-)
-CONTAINED = {"pays_parts": PARTS_OF_TRUTH, "pays_more": MORE_THAN_TRUTH}
-"""Probes that are paid for it: the first has to be, and one of the others."""
+CONTAINED = {
+    "pays_parts": "too_little empty empty_answer empty_tags white_space usual_answer",
+    "pays_more": "too_much every_sibling several_answers every_choice every_number "
+    "negated",
+}
+"""Probes that show it: the first one must be paid, and one of the others."""
 
 
 def merge_by_cause(findings: Findings) -> list[Finding]:
-    """Return one finding for each cause; codes of those merged are in its `also`."""
+    """Return one finding for each cause; its `also` has the codes of the others."""
     order = {code: place for place, code in enumerate(read_codes()["probe"])}
     causes = sorted(findings, key=lambda item: order.get(item.code, len(order)))
-    members: dict[int, list[Finding]] = defaultdict(list)
+    members = defaultdict(list)
     for finding in findings:
         root = _find_root(finding, causes)
         members[id(root)].append(finding)
@@ -51,7 +47,7 @@ def merge_by_cause(findings: Findings) -> list[Finding]:
 
 
 def _find_root(finding: Finding, causes: Findings) -> Finding:
-    """Follow a finding to the cause that no other one explains."""
+    """Follow a finding to the cause that no other finding explains."""
     others = [cause for cause in causes if cause is not finding]
     for cause in others:
         if _explains(cause, finding):
@@ -60,9 +56,9 @@ def _find_root(finding: Finding, causes: Findings) -> Finding:
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:
-    """Return whether a finding follows from a cause, on the same rows of the log.
+    """Return whether a finding follows from a cause in the same part of the log.
 
-    Rows of the log stand for prompts that were tried with the same result.
+    A finding on logged rows explains the same finding on written completions.
     """
     if cause.part != finding.part and "" not in (cause.part, finding.part):
         return False
@@ -71,14 +67,14 @@ def _explains(cause: Finding, finding: Finding) -> bool:
     codes = _explained_codes(cause)
     if finding.code in codes:
         return True
-    # of a kind all follow that are no cause themselves
+    # a cause of a whole kind explains only findings that are no cause themselves
     kind = finding.evidence.get("kind")
     is_cause = finding.evidence.get("also") or kind in _explained_codes(finding)
     return kind in codes and not is_cause
 
 
 def _explained_codes(cause: Finding) -> set[str]:
-    """Return the codes and kinds of what follows from a cause, if it is certain."""
+    """Return the codes and kinds of findings that follow from a certain cause."""
     if not _is_certain(cause):
         return set()
     row = read_codes()["probe"].get(cause.code, {})
@@ -95,26 +91,26 @@ def _is_certain(finding: Finding) -> bool:
 
 
 def _fold(root: Finding, members: Findings) -> Finding:
-    """Merge a cause and what follows from it.
+    """Merge a cause and the findings that follow from it.
 
-    Of wrong answers that are paid the gravest is shown, else the cause.
+    For wrong answers that are paid the gravest finding is shown, else the cause.
     """
     alike = HOLE_CODES if root.code in HOLE_CODES else (root.code,)
     candidates = [root, *(item for item in members if item.code in alike)]
     gravest = min(candidates, key=lambda item: SEVERITIES.index(item.severity))
     evidence = dict(gravest.evidence)
     code = gravest.code
-    if code == root.code:  # what was tried is as grave, but the log shows it
+    if code == root.code:  # the log shows the same as the trials, so it goes first
         evidence |= root.evidence
         gravest = replace(root, severity=gravest.severity)
     certain = {item.code for item in members if _is_certain(item)}
     pays = {}
-    for name, side in CONTAINED.items():
-        first, *others = side
+    for name, probes in CONTAINED.items():
+        first, *others = probes.split()
         pays[name] = first in certain and not certain.isdisjoint(others)
-        is_cause = root.code in (*side, PARTS_OF_TRUTH[0], MORE_THAN_TRUTH[0])
-        is_cause &= root.evidence.get("answers") != "code"  # half of it only fails
-        if is_cause and pays[name]:
+        is_cause = root.code in (first, *others, "too_little", "too_much")
+        is_code = root.evidence.get("answers") == "code"  # half a program just fails
+        if is_cause and pays[name] and not is_code:
             code = CONTAINMENT
     if code == CONTAINMENT != root.code:
         evidence |= pays
@@ -132,16 +128,16 @@ def sort_findings(
 ) -> list[Finding]:
     """Return one finding for each fault of these families, the worst first.
 
-    Before all stands a hang, then that the log says something else: little else is sure
-    then. What the log shows stands before what was tried, if it is as bad.
+    A hang comes first, then a contradiction to the log: with these little else is
+    certain. Among equally bad findings those on logged rows come first.
 
     Args:
-        findings: What all rules found.
+        findings: The findings of all rules.
         parts: The parts of the log. A finding in all of them names none.
-        families: Families of findings that were asked for.
+        families: The families of findings to return.
     """
     chosen = [finding for finding in findings if finding.family in families]
-    groups: dict[tuple[str, str | None], list[Finding]] = defaultdict(list)
+    groups = defaultdict(list)
     for finding in merge_by_cause(chosen):
         groups[finding.code, finding.component].append(finding)
     merged = []
@@ -164,7 +160,7 @@ def _rank(finding: Finding) -> tuple[bool, bool, int, bool, float]:
 
 
 def _pool_parts(findings: Findings, parts: Sequence[str]) -> Finding:
-    """Merge a fault in several parts: as in the worst, with pooled rates."""
+    """Merge a fault in several parts into the worst finding, with pooled rates."""
     findings = sorted(findings, key=lambda finding: finding.order)
     evidences = [finding.evidence for finding in findings]
     n = sum(evidence["tried"] for evidence in evidences)

@@ -1,4 +1,4 @@
-"""Rules of what wrong and unrelated texts earn: outright, by form, or for closeness."""
+"""Rules on the rewards of wrong and unrelated texts: for nothing, form or closeness."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from rewardkit.strategies.strategy import Subject
 from rewardkit.strategies.values import far_answers
 
 FLAT_CREDIT = 0.2
-"""Share of full marks that any text may earn for nothing. Our choice."""
+"""Share of full marks that any text may earn. Our choice."""
 
 PARTLY_PAID = 0.25
 """Gain from which a nearly right answer earns partial credit. Our choice."""
 
 SAME_CREDIT = 0.05
-"""Gain that a nearly right answer has to have over one that is far off. Our choice."""
+"""Least gain of a nearly right answer over one that is far off. Our choice."""
 
 MOST_NEAR_FORMS = 3  # forms of near misses that a sentence names
 
@@ -49,14 +49,12 @@ def open_gates(observed: Observed, findings: Findings) -> Iterator[Finding]:
         if component.gate is None or not isinstance(component.gate.on, str):
             continue
         gate = component.gate.on
-        subjects = [
-            subject
-            for subject in observed.subjects
-            if _tells_right(observed, subject, gate)
-        ]
-        amounts = [
-            _paid_to_wrong(observed, subject).get(name, 0.0) for subject in subjects
-        ]
+        subjects = []
+        amounts = []
+        for subject in observed.subjects:
+            if _tells_right(observed, subject, gate):
+                subjects.append(subject)
+                amounts.append(_paid_to_wrong(observed, subject).get(name, 0.0))
         if min(amounts, default=0.0) <= 0:
             continue
         first, amount = subjects[0], fmean(amounts)
@@ -81,9 +79,9 @@ def open_gates(observed: Observed, findings: Findings) -> Iterator[Finding]:
 def leaks(
     observed: Observed, findings: Findings, *, leakage: float = LEAKAGE
 ) -> Iterator[Finding]:
-    """Report what a wrong answer in good form earns beyond a share of the ceiling.
+    """Report wrong answers in good form that earn more than a share of the ceiling.
 
-    A leak through an open gate has been reported.
+    A leak through an open gate is reported by `open_gates`.
     """
     subjects = observed.subjects_with_truth
     shares = {item.rollout_id: _undeclared_leak(item, observed) for item in subjects}
@@ -93,10 +91,10 @@ def leaks(
     worst = max(subjects, key=lambda subject: shares[subject.rollout_id])
     scale = observed.scale(worst)
     amounts = _paid_to_wrong(observed, worst)
-    component, paid_by = None, ""
-    if len(amounts) == 1:
-        (component,) = amounts
-    elif amounts:
+    component, *others = amounts or [None]
+    paid_by = ""
+    if others:
+        component = None
         paid_by = most([f"{name} {amount:+.3g}" for name, amount in amounts.items()])
     severity = "info"
     if leak > leakage:
@@ -124,7 +122,7 @@ def leaks(
 
 
 def _undeclared_leak(subject: Subject, observed: Observed) -> float:
-    """Measure a leak, without components that are declared to pay partly right ones."""
+    """Measure a leak, leaving out components that are declared to pay in part."""
     components = observed.components
     partial = [name for name, item in components.items() if item.expects_partial]
     if len(partial) == len(components):
@@ -136,7 +134,7 @@ def _undeclared_leak(subject: Subject, observed: Observed) -> float:
 
 
 def _paid_to_wrong(observed: Observed, subject: Subject) -> dict[str, float]:
-    """Return what components pay the wrong answer, without those that pay nothing."""
+    """Return what each component pays the wrong answer, if it pays anything."""
     scores = observed.measured[subject.rollout_id].baseline.scores
     return dict(observed.changes(subject, scores, {}))
 
@@ -150,13 +148,13 @@ def _tells_right(observed: Observed, subject: Subject, component: str) -> bool:
 
 @rule("flat_credit")
 def flat_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report what components that tell right from wrong pay any text for nothing.
+    """Report components that tell right from wrong, yet pay any text a part.
 
-    Credit that differs from text to text may be for closeness, unless the empty text
-    gets it.
+    Credit that differs between texts may be for closeness, unless the empty text earns
+    it too.
     """
-    empty_trials: dict[Any, ProbeTrial] = {}
-    unrelated: dict[Any, list[ProbeTrial]] = defaultdict(list)
+    empty_trials = {}
+    unrelated = defaultdict(list)
     for trial in observed.trials:
         if trial.outcomes[0].is_lost or not trial.outcomes[0].is_tried:
             continue
@@ -165,15 +163,14 @@ def flat_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
         elif trial.probe.name in UNRELATED_TEXTS:
             unrelated[trial.subject.rollout_id].append(trial)
     subjects = [item for item in observed.subjects if item.rollout_id in empty_trials]
-    credits: dict[str, list[tuple[float, Example]]] = defaultdict(list)
+    credits = defaultdict(list)
     for subject in subjects:
         trials = empty_trials[subject.rollout_id], unrelated[subject.rollout_id]
         for name in observed.weights(subject):
-            if not _tells_right(observed, subject, name):
-                continue
-            share, example = _measure_credit(observed, subject, name, *trials)
-            if share >= FLAT_CREDIT:
-                credits[name].append((share, example))
+            if _tells_right(observed, subject, name):
+                share, example = _measure_credit(observed, subject, name, *trials)
+                if share >= FLAT_CREDIT:
+                    credits[name].append((share, example))
     for name, pairs in credits.items():
         yield observed.finding(
             "flat_credit",
@@ -195,25 +192,25 @@ def _measure_credit(
 ) -> tuple[float, Example]:
     """Return the share of full marks that a component pays any text, and an example."""
     scores = {trial.outcomes[0].scores.get(component, math.nan) for trial in unrelated}
-    score_of_empty = empty.outcomes[0].scores.get(component, 0.0)
-    score, trial = score_of_empty, empty
+    empty_score = empty.outcomes[0].scores.get(component, 0.0)
+    score, trial = empty_score, empty
     if len(scores) == 1:
         (score,), trial = scores, unrelated[0]
-    text, reward = trial.text, trial.outcomes[0].reward
+    reward = trial.outcomes[0].reward
     full = observed.scale(subject).right - min(empty.outcomes[0].reward, 0.0)
     weight = observed.weights(subject)[component]
-    share = weight * (score - min(score_of_empty, 0.0)) / max(full, 1e-9)
+    share = weight * (score - min(empty_score, 0.0)) / max(full, 1e-9)
     expected = 0.0, 0.1 * abs(reward)
-    return share, observed.example(subject, text, reward, expected, "flat_credit")
+    return share, observed.example(subject, trial.text, reward, expected, "flat_credit")
 
 
 @rule("partial_credit", "flat_partial_credit")
 def partial_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report near misses that earn a part of full marks.
 
-    It is a fault where answers that are far off earn as much.
+    That is a fault if answers that are far off earn as much.
     """
-    prompts_tried: dict[str, set[Any]] = defaultdict(set)
+    prompts_tried = defaultdict(set)
     partly_paid: dict[str, dict[Any, Fall]] = defaultdict(dict)
     best: dict[Any, Fall] = {}
     for fall in _score_near_misses(observed):
@@ -222,7 +219,7 @@ def partial_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
         best[key] = max(fall, best.get(key, fall), key=lambda item: item.size)
         if PARTLY_PAID <= fall.size - observed.noise < FULL_MARKS - 2 * observed.noise:
             partly_paid[says][key] = fall
-    gains: dict[str, float] = {}
+    gains = {}
     falls: dict[Any, Fall] = {}
     for says, in_prompts in partly_paid.items():
         if len(in_prompts) >= RARE * len(prompts_tried[says]):
@@ -246,7 +243,7 @@ def partial_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _score_near_misses(observed: Observed) -> Iterator[Fall]:
-    """Yield each nearly right answer that was judged, with its gain as its size."""
+    """Yield each nearly right answer that was judged, with its gain as the size."""
     for trial in observed.trials:
         subject = trial.subject
         if trial.probe.family != "near_misses" or subject.part != observed.part:
@@ -259,11 +256,11 @@ def _score_near_misses(observed: Observed) -> Iterator[Fall]:
 def _find_flat(
     observed: Observed, nearest: Sequence[Fall]
 ) -> tuple[int, list[Example]]:
-    """Compare the best near miss of prompts with answers that are far off.
+    """Compare the best near miss of each prompt with answers that are far off.
 
     Returns:
-        The prompts on which that was tried, and examples of those on which each of them
-        earned as much.
+        The number of prompts with far answers, and examples of prompts on which each
+        far answer earned as much as the near miss.
     """
     n = 0
     examples = []
@@ -286,8 +283,8 @@ def _find_flat(
 def not_told_apart(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report prompts on which a wrong answer earns full marks, or a right one none.
 
-    Prompts with a special truth are left out where probes of special truths have
-    reported them.
+    Prompts with a special truth are left out if a probe of special truths reported a
+    fault.
     """
     subjects, left_out = observed.subjects, observed.calibration.left_out
     if observed.noise > NOISY or not subjects:
@@ -295,7 +292,7 @@ def not_told_apart(observed: Observed, findings: Findings) -> Iterator[Finding]:
     families = {finding.family for finding in alarms_among(findings)}
     scales = [observed.scale(subject) for subject in subjects]
     right_from = fmean(scale.right - RIGHT_LOST * scale.span for scale in scales)
-    misjudged: dict[str, list[tuple[Subject, Scale]]] = defaultdict(list)
+    misjudged = defaultdict(list)
     for subject, scale in left_out:
         if not _is_special(subject) or "special_values" not in families:
             code = "right_unpaid" if scale.right < right_from else "wrong_paid"
@@ -304,7 +301,7 @@ def not_told_apart(observed: Observed, findings: Findings) -> Iterator[Finding]:
     for code, pairs in misjudged.items():
         share = risk = len(pairs) / n
         answers = dict.fromkeys(preview(subject.answer) for subject, _ in pairs)
-        is_open = share < RARE and not any(_is_special(item) for item, _ in pairs)
+        is_open = share < RARE
         if code == "right_unpaid":
             risk, is_open = share / 2, False
         yield observed.finding(

@@ -1,4 +1,4 @@
-"""The rule on length: what right and wrong answers of ever more characters earn."""
+"""The rule on length: the rewards of right and wrong answers of growing length."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ from rewardkit.strategies.added_text import filler
 from rewardkit.strategies.strategy import Subject
 
 LENGTHS = (100, 250, 500, 1_000, 1_500, 2_000, 3_000, 4_500, 7_000, 10_000)
-"""Characters around which a completion is written. Our choice: what policies write."""
+"""Approximate characters of a completion. Our choice: lengths that policies write."""
 MOST_SUBJECTS_LENGTHENED = 2  # of a part: our choice
-LEAST_LENGTHS = 3  # of which a curve is one
+LEAST_LENGTHS = 3  # points that make a curve
 BEYOND_LOG = 1.1
-"""Lengths of the log's own, as a multiple of its longest completion. Our choice."""
+"""Factor to the log's longest completion up to which lengths count as its own. Our
+choice."""
 USUAL_LENGTHS = 0.95
-"""Share of the log's completions within whose lengths a penalty counts. Our choice."""
+"""Quantile of the log's lengths above which a penalty is mild. Our choice."""
 COSINE = re.compile(r"(?i)cos(ine)?(_|$)")
 """A name in the code of a cosine reward."""
 LENGTH_HIGH = 0.5
-"""Share of what being right adds from which a curve is grave. Our choice."""
+"""Share of the span from which a curve is grave. Our choice."""
 
 
 @dataclass(frozen=True)
 class Lengthened:
-    """A subject's right and wrong answer at several lengths, and what they earned."""
+    """A subject's right and wrong answer at several lengths, with their rewards."""
 
     subject: Subject
     right_texts: list[str]
@@ -51,11 +52,11 @@ class Lengthened:
 
     @property
     def span(self) -> float:
-        """Return what being right adds on average."""
+        """Return the mean reward that being right adds."""
         return float((self.right.values - self.wrong.values).mean())
 
     def within(self, longest: float) -> Lengthened:
-        """Return it up to about the longest completion of the log, if that is much."""
+        """Return the part up to the log's longest completion, if it makes a curve."""
         count = int((self.right.lengths <= BEYOND_LOG * longest).sum())
         if count < LEAST_LENGTHS:
             return self
@@ -67,20 +68,13 @@ class Lengthened:
         return Lengthened(self.subject, *texts, *curves)
 
     def tell(self, longest: float, *, is_cosine: bool) -> CurveStory:
-        """Say what the curve of the right answer does.
+        """Describe the curve of the right answer.
 
-        It is mild where nothing moves within the log's own lengths, up to `longest`
-        characters, and nothing gains by length: a penalty for overlong text.
+        A penalty for overlong text is mild: nothing changes up to `longest` characters,
+        the usual lengths of the log, and no reward rises with length.
         """
-        unit = "characters"
-        story = tell_curve(
-            self.right,
-            self.wrong,
-            self.span,
-            unit,
-            high=LENGTH_HIGH,
-            is_cosine=is_cosine,
-        )
+        curves = self.right, self.wrong, self.span
+        story = tell_curve(*curves, "characters", high=LENGTH_HIGH, is_cosine=is_cosine)
         least = TURNS / 2 * self.span
         for curve in (self.right, self.wrong):
             gains = curve.values - np.minimum.accumulate(curve.values)
@@ -95,10 +89,10 @@ class Lengthened:
 
 @rule("length_curve")
 def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report that length moves what the same answer earns, and where it turns.
+    """Report rewards of the same answer that change with length.
 
-    Of a sum of components only a turn: which of them pays for length other rules say.
-    That padding pays is said of a slope; of what goes two ways it is half of the truth.
+    For a sum of components only a turn is reported, as other rules name the component
+    that pays for length. A slope is not reported if padding pays: that says the same.
     """
     if observed.noise > NOISY or observed.tries.is_over:
         return
@@ -108,7 +102,7 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
     longest = float(np.quantile(logged, USUAL_LENGTHS)) if logged else math.inf
     names = names_used(observed.reward.functions)
     is_cosine = any(COSINE.match(name) for name in names)
-    # what falls for ever outweighs all where it goes on beyond the log
+    # a penalty without an end outweighs everything at lengths beyond the log
     most = max(logged, default=math.inf)
     curves = [item if item.span > 0 else item.within(most) for item in curves]
     stories = []
@@ -147,7 +141,7 @@ def length_curve(observed: Observed, findings: Findings) -> Iterator[Finding]:
 def _example(observed: Observed, lengthened: Lengthened, dip: int | None) -> Example:
     """Show the right answer at a dip, else the wrong answer that earns most.
 
-    Where all wrong ones earn the same, the right one that earns least.
+    If all wrong answers earn the same, show the right answer that earns least.
     """
     values, texts = lengthened.right.values, lengthened.right_texts
     if dip is None and not lengthened.wrong.height:
@@ -163,10 +157,10 @@ def _example(observed: Observed, lengthened: Lengthened, dip: int | None) -> Exa
 
 
 def _choose_subjects(observed: Observed) -> list[Subject]:
-    """Return subjects whose completions can be lengthened beside their right answer.
+    """Return subjects whose completions can get more text around their answer.
 
-    Where no mark opens the answer, all of the completion is compared: more text is
-    another answer then. Where the prompt asks for a length, it may well count.
+    Without a mark more text is another answer, since all of the completion is compared.
+    Prompts that ask for a length are left out, since the reward may well check it.
     """
     subjects = []
     for subject in observed.subjects_with_truth:
@@ -176,9 +170,9 @@ def _choose_subjects(observed: Observed) -> list[Subject]:
 
 
 def _lengthen(observed: Observed, subject: Subject) -> Lengthened | None:
-    """Score the right and the wrong answer at all lengths; None where one is lost.
+    """Score the right and the wrong answer at all lengths; None if one is not judged.
 
-    The shorter ones are left out where the format itself is longer.
+    Lengths below that of the format itself are left out.
     """
     form = subject.format.neutralized()
     if not form.neutral:

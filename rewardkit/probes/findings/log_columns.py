@@ -1,9 +1,9 @@
-"""Rules of columns of the log: its scores, and values in another place or shape.
+"""Rules on columns of the log: its scores, and values in another place or shape.
 
-The log's own scores may not be what the reward gives for its rows. An option with a
-default is read under a key that no row has, and the log has a column of that name: the
-default counts everywhere. Token ids of several turns are lists in a list, of which
-`len` counts the turns.
+- The log's scores may differ from what the reward gives for its rows.
+- A reward may read an option under a key that no row has, though the log has a column
+  of that name: then its default counts everywhere.
+- Token ids of several turns may be a list of lists: then `len` counts the turns.
 """
 
 from __future__ import annotations
@@ -40,34 +40,28 @@ from rewardkit.rollouts.columns import LOGGED
 from rewardkit.strategies.strategy import Row
 
 CHANGING = frozenset(
-    (
-        "differs_between_calls",
-        "hidden_state",
-        "depends_on_order",
-        "depends_on_siblings",
-        "always_errors",
-        "always_abstains",
-        "always_late",
-    )
+    "differs_between_calls hidden_state depends_on_order depends_on_siblings "
+    "always_errors always_abstains always_late".split()
 )
-"""Findings of rewards that earn no score, or not the same score each time."""
+"""Findings on rewards that give no score, or not the same score each time."""
 
 MOST_RETRIED = 32
-"""Rows that are tried with another value of a column. Our choice."""
+"""Most rows that are tried with another value of a column. Our choice."""
 
 COLUMNS_TRIED = 4
-"""Logged columns that are handed over under their own names. Our choice."""
+"""Logged columns that are passed to the reward under their own names. Our choice."""
 
 ENOUGH_AGREE = 0.95
-"""Share of these rows that have to agree then. Our choice: a log may be cut off."""
+"""Share of these rows that must agree with the log then. Our choice: logged texts may
+be cut off."""
 
 
 @rule("log_mismatch")
 def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report a reward that gives the log's rows other scores than the log has.
 
-    Nothing where it is not known which column has this reward's scores, or where the
-    same row may earn something else the next time.
+    Report nothing if no column is known to have this reward's scores, or if the same
+    row may earn something else the next time.
     """
     reward, tries = observed.reward, observed.tries
     if is_recorded(reward) or tries.asks_model or tries.by_group or observed.noise:
@@ -78,7 +72,7 @@ def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]
         outcomes = [outcome for _, outcome in observed.pool]
         judged, ours, theirs = _scores_beside(observed, outcomes, component, column)
         evidence, rows = compare_with_log(ours, theirs)
-        if evidence["rows"] and takes_lists(observed):
+        if evidence["rows"] and tries.has_functions_for("batch"):
             outcomes = observed.outcomes_in_groups
             judged, ours, theirs = _scores_beside(observed, outcomes, component, column)
             evidence, rows = compare_with_log(ours, theirs)
@@ -117,7 +111,7 @@ def contradicts_log(observed: Observed, findings: Findings) -> Iterator[Finding]
 
 
 def _grade(observed: Observed, ours: Floats, theirs: Floats, count: int) -> str:
-    """Return the severity of so many rows that differ, where no column explains it."""
+    """Return the severity of `count` rows that differ without a known reason."""
     logged_names = observed.logged_scores.components.keys()
     has_own_scores = not logged_names.isdisjoint(observed.components)
     if not observed.reward.origin and not has_own_scores:
@@ -129,10 +123,10 @@ def _grade(observed: Observed, ours: Floats, theirs: Floats, count: int) -> str:
 
 
 def _columns_compared(observed: Observed) -> Iterator[tuple[str | None, str]]:
-    """Yield components with the columns that have their scores; None for the reward.
+    """Yield components with the columns of their scores; None for the whole reward.
 
-    The total of a log is compared where no component has a column of its own: the
-    reward may be a part of what the trainer paid.
+    The log's total is compared only if no component has a column: the reward may be
+    just a part of what the trainer paid.
     """
     total, columns = observed.logged_scores.total, observed.logged_scores.components
     names = [name for name in observed.components if name in columns]
@@ -148,19 +142,13 @@ def _score_of(outcome: RowOutcome, component: str | None) -> float:
     return outcome.scores.get(component, math.nan)
 
 
-def takes_lists(observed: Observed) -> bool:
-    """Whether a function gets several rows in a call, and may look at siblings."""
-    functions = observed.reward.functions
-    return any(getattr(item, "together", "") == "batch" for item in functions)
-
-
 def _scores_beside(
     observed: Observed,
     outcomes: Sequence[RowOutcome],
     component: str | None,
     column: str,
 ) -> tuple[Codes, Floats, Floats]:
-    """Return the places of judged rows, their scores here and those of the log."""
+    """Return the places of judged rows, their scores, and their scores in the log."""
     judged = np.flatnonzero([outcome.is_judged for outcome in outcomes])
     places = judged.tolist()
     ours = [_score_of(outcomes[place], component) for place in places]
@@ -172,11 +160,11 @@ def _scores_beside(
 def _score_again(
     observed: Observed, rows: Sequence[Row], places: Codes
 ) -> list[RowOutcome]:
-    """Score rows at these places once more, as those were that are compared.
+    """Score rows at these places once more, as the compared rows were scored.
 
-    Where siblings may count that is with all rows beside them.
+    If siblings may count, all rows are scored together.
     """
-    if takes_lists(observed):
+    if observed.tries.has_functions_for("batch"):
         outcomes = observed.tries.in_groups(rows)
         return [outcomes[place] for place in places]
     return observed.tries.outcomes([rows[place] for place in places], share=0.3)
@@ -195,17 +183,15 @@ def _is_steady(
 def _explain(
     observed: Observed, places: Codes, component: str | None, theirs: Floats
 ) -> dict[str, Any]:
-    """Name the logged column with which rows agree, where there is one."""
+    """Find the logged column that explains the scores of rows, if one does."""
     rows = observed.rows
     columns = [name for name in rows[places[0]] if name.startswith(LOGGED)]
     for column in columns[:COLUMNS_TRIED]:
         name = column.removeprefix(LOGGED)
         if name in rows[places[0]]:
             continue
-        changed = []
-        for row in rows:
-            value = {name: row.get(column)}
-            changed.append(observed.tries.varied(row, **value))
+        vary = observed.tries.varied
+        changed = [vary(row, **{name: row.get(column)}) for row in rows]
         outcomes = _score_again(observed, changed, places)
         scores = [_score_of(outcome, component) for outcome in outcomes]
         agreeing = int(np.isclose(scores, theirs, rtol=RTOL, atol=ATOL).sum())
@@ -222,7 +208,7 @@ KEY_IN_CODE = re.compile(r"[A-Za-z]\w{2,40}")
 
 @rule("key_lacking")
 def lacking_keys(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report a key that no row has, though a column of that name moves the reward."""
+    """Report a key that no row has, though a column of that name changes the reward."""
     tries = observed.tries
     if tries.asks_model or tries.by_group or observed.noise:
         return
@@ -243,7 +229,7 @@ def lacking_keys(observed: Observed, findings: Findings) -> Iterator[Finding]:
         logged = [row.get(observed.logged_scores.total or "") for row in rows]
         theirs = np.array(logged, dtype=float)  # None is NaN
         if np.isclose(rewards, theirs).sum() > np.isclose(before, theirs).sum():
-            continue  # it was handed over there
+            continue  # the log was scored with that key
         numbers = sorted({row[column] for row in rows})
         first = int(np.argmax(differ))
         says = f"with {key!r} as in {column!r}: {rewards[first]:.4g}"
@@ -271,7 +257,7 @@ def _spread(rows: Sequence[Any]) -> list[Any]:
 def _find_lacking(
     observed: Observed, rows: Sequence[Row]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield keys of the code, the column of that name, and the object that lacks it."""
+    """Yield keys in the code, columns of that name, and objects without the key."""
     objects = set()
     columns = {}
     for name in dict.fromkeys(chain.from_iterable(rows)):
@@ -289,17 +275,17 @@ def _find_lacking(
 
 
 def _is_varied(values: Sequence[Any]) -> bool:
-    """Return whether all are numbers, and not the same one."""
+    """Return whether all values are numbers, at least two of them different."""
     are_numbers = all(isinstance(value, int | float) for value in values)
     return are_numbers and len(set(values)) > 1
 
 
 def find_nested(observed: Observed, component: str = "") -> dict[str, Any]:
-    """Return the evidence of a column of lists in lists that is read as one list.
+    """Return the evidence of a column of nested lists that is read as a flat list.
 
     Args:
         observed: What was observed of a score that is always the same.
-        component: The component whose score that is; "" for the reward.
+        component: The component with this score; "" for the reward.
     """
     rows = _spread(observed.rows)
     for column in dict.fromkeys(chain.from_iterable(rows)):
@@ -319,7 +305,7 @@ def find_nested(observed: Observed, component: str = "") -> dict[str, Any]:
 
 
 def _is_nested(value: Any) -> bool:
-    """Return whether it is a list of lists of numbers."""
+    """Return whether a value is a list of lists of numbers."""
     if not isinstance(value, list) or not value:
         return False
     are_lists = all(isinstance(item, list) for item in value)

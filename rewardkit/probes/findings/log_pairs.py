@@ -1,6 +1,6 @@
-"""Rules of what the log has side by side: answer and truth, a right and a wrong one.
+"""Rules on pairs in the log: an answer and its truth, a wrong answer and a right one.
 
-Unpaid answers that are the same multiple of their truths are on another scale; wrong
+Unpaid answers that are the same multiple of their truths are on another scale. Wrong
 answers that earn more than right ones of their prompt are paid for something else.
 """
 
@@ -17,11 +17,12 @@ from rewardkit.findings import HIGH_RISK, Finding, Findings, rule
 from rewardkit.probes.findings.evidence import Observed, alarms_among, shortest_first
 from rewardkit.probes.runner import RowOutcome
 
-LEAST_OUTPAID = 4  # prompts with a wrong answer above a right one
+LEAST_OUTPAID = 4  # least prompts on which a wrong answer earns more than a right one
 OUTPAID_SHARE = 0.03
-"""Share of such pairs of siblings among all. Our choice."""
+"""Least share of such pairs among all pairs of siblings. Our choice."""
 CAUSE_SHARE = 0.75
-"""Share of these pairs in which what causes them is higher. Our choice."""
+"""Least share of such pairs in which the component at fault pays the wrong answer more.
+Our choice."""
 
 Pair = tuple[LoggedAnswer, LoggedAnswer]
 """A wrong answer and a right one of its prompt."""
@@ -29,9 +30,9 @@ Pair = tuple[LoggedAnswer, LoggedAnswer]
 
 @rule("other_scale")
 def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report answers that are the same multiple of their truths and earned nothing.
+    """Report unpaid answers that are the same multiple of their truths.
 
-    Those of boxes earned less than full marks: they may overlap all the same.
+    Boxes count if they earned less than full marks, since they may still overlap.
     """
     names = {"ground_truth", *observed.reward.needs} - NO_TRUTH_COLUMNS
     for scale in find_other_scales(observed.logged, names):
@@ -50,8 +51,7 @@ def other_scale(observed: Observed, findings: Findings) -> Iterator[Finding]:
 def wrong_above_right(observed: Observed, findings: Findings) -> Iterator[Finding]:
     """Report wrong completions that earn more than right ones of their prompt.
 
-    Where wrong ones earn full marks, which has been reported, only if a component
-    beside the task is the cause.
+    If `wrong_paid` was reported, only a component beside the task is worth reporting.
     """
     outcomes = {id(row): outcome for row, outcome in observed.pool}
     pairs = _pair_siblings(observed.logged, outcomes)
@@ -102,15 +102,15 @@ def _pair_siblings(
 ) -> list[Pair]:
     """Return the pairs of a certainly wrong and a certainly right sibling.
 
-    A right answer which the task does not pay, and that earns no more than wrong ones
-    of its part usually do, may lack the form that is asked for.
+    Right answers that the task does not pay are left out if they earn no more than the
+    median wrong answer of their part: they may lack the required form.
     """
-    wrong_rewards: dict[str, list[float]] = defaultdict(list)
+    wrong_rewards = defaultdict(list)
     for answer in answers:
         if answer.is_right is False:
             wrong_rewards[answer.part].append(_reward(answer, outcomes))
     usual = {part: median(rewards) for part, rewards in wrong_rewards.items()}
-    right: dict[tuple[str, str], list[LoggedAnswer]] = defaultdict(list)
+    right = defaultdict(list)
     for answer in answers:
         least = usual.get(answer.part, 0.0)
         is_credited = answer.is_paid or _reward(answer, outcomes) > least

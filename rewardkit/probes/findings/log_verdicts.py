@@ -1,8 +1,8 @@
-"""Rules of verdicts that a log has beside what was paid: of a schema, or a judge.
+"""Rules that compare rewards with verdicts in the log: of a JSON Schema, or a judge.
 
-Objects are held to the JSON Schema of their row. A judge that thinks aloud quotes the
-rubric, or the candidate, before its own verdict; where its replies with one verdict
-have it is where its own stands.
+Objects are checked against the JSON Schema of their row. A judge that thinks aloud
+quotes the rubric or the candidate before its own verdict. Its replies with a single
+verdict show whether its own one comes first or last.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from rewardkit.probes.text_columns import FEWEST_TEXTS, NO_TEXT_COLUMNS
 from rewardkit.strategies.strategy import Row
 
 LEAST_OF_FEATURE = 8
-"""Objects with a feature from which it may be a rule. Our choice."""
+"""Least objects with a feature that may be a rule. Our choice."""
 MOST_PAID, LEAST_PAID = 0.1, 0.5
-"""Share of them up to which they are not paid, and of the others from which these are.
-Our choice."""
+"""Most paid share of objects with a feature that is not paid, and least paid share of
+the other objects. Our choice."""
 
 Json = Mapping[str, Any]
 """A JSON object."""
@@ -55,12 +55,12 @@ FEATURES: Mapping[str, Callable[[Json, Json], bool]] = {
     "have a property that it does not name": _has_further,
     "have the value null": _has_null,
 }
-"""What an object may do by its schema, in words."""
+"""Words for what a schema allows -> whether an object does it."""
 
 
 @rule("schema_unpaid", "schema_unread")
 def misjudged_objects(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report objects that fit their schema and are not paid, and others that are."""
+    """Report unpaid objects that fit their schema, and paid ones that do not."""
     fitting, unfitting = _hold_to_schemas(observed.logged)
     for words, has in FEATURES.items():
         at_fault = [answer for answer, *pair in fitting if has(*pair)]
@@ -103,7 +103,7 @@ def _hold_to_schemas(
 def _report(
     observed: Observed, code: str, objects: Answers, at_fault: Answers, **evidence: Any
 ) -> Finding:
-    """Return the finding of some of the objects, the first one as its example."""
+    """Make a finding on some of the objects, with the first one as its example."""
     first = at_fault[0]
     return observed.finding(
         code,
@@ -117,7 +117,7 @@ def _report(
 
 
 def find_schema(row: Row) -> Json | None:
-    """Return the JSON Schema of an object that stands in a row, with what it requires.
+    """Return the JSON Schema of an object in a row; "required" is always there.
 
     >>> find_schema({"schema_str": '{"type": "object", "properties": {"a": {}}}'})
     {'required': [], 'type': 'object', 'properties': {'a': {}}}
@@ -133,14 +133,14 @@ def find_schema(row: Row) -> Json | None:
 
 
 AGREEING_SHARE = 0.9
-"""Share of replies that must agree where a verdict stands, and what it is worth. Our
+"""Least share of replies that agree on the place of the verdict, and on its worth. Our
 choice."""
 PLACES = {0: "first", -1: "last"}
 
 
 @dataclass(frozen=True, eq=False)
 class JudgeReply:
-    """A logged reply with verdicts, in their order, its row, and what that earned."""
+    """A logged reply with its verdicts in order, its row, and the row's reward."""
 
     row: Row
     earned: float
@@ -155,9 +155,9 @@ class JudgeReply:
 
 @rule("other_verdict_read")
 def other_verdicts(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report that what is paid goes by the first verdict of replies, not the last.
+    """Report that the first verdict of replies is paid, while the judge's is the last.
 
-    Or by the last, where the judge begins with its own.
+    Or the other way round, if the judge begins with its own verdict.
     """
     for column, replies in _find_replies(observed).items():
         worth = _find_worth(replies)
@@ -197,8 +197,8 @@ def other_verdicts(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _find_replies(observed: Observed) -> Mapping[str, list[JudgeReply]]:
-    """Find the columns in which a judge's verdicts stand."""
-    replies: dict[str, list[JudgeReply]] = defaultdict(list)
+    """Find the columns with a judge's verdicts, and their replies."""
+    replies = defaultdict(list)
     for row, earned in observed.calibration.judged[:MOST_REPLIES]:
         for column in filter(OF_JUDGE.search, row.keys() - NO_TEXT_COLUMNS):
             text = row[column] if isinstance(row[column], str) else ""
@@ -209,7 +209,7 @@ def _find_replies(observed: Observed) -> Mapping[str, list[JudgeReply]]:
 
 
 def _find_worth(replies: Sequence[JudgeReply]) -> dict[str, float]:
-    """Return what lone verdicts are worth; {} where they earn this or that."""
+    """Return the usual reward of each lone verdict; {} if too many earn another one."""
     rewards: dict[str, Counter[float]] = defaultdict(Counter)
     for reply in replies:
         if reply.has_one:
@@ -224,16 +224,13 @@ def _find_worth(replies: Sequence[JudgeReply]) -> dict[str, float]:
 
 
 def _find_place(replies: Sequence[JudgeReply]) -> int | None:
-    """Return where the judge's own verdict stands, 0 or -1; None where it differs."""
-    places: Counter[int] = Counter()
-    for reply in replies:
+    """Return the place of the judge's own verdict, 0 or -1; None if it differs."""
+    leads = dict.fromkeys(PLACES, 0)
+    lone = [reply for reply in replies if reply.has_one]
+    for reply in lone:
         lines = reply.text.strip().splitlines()
-        if reply.has_one and len(lines) > 1:
-            for place in PLACES:
-                places[place] += reply.verdicts[place] in lines[place]
-                places[-1 - place] -= reply.verdicts[place] in lines[place]
-    if not places:
-        return None
-    place, lead = places.most_common(1)[0]
-    count = sum(reply.has_one for reply in replies)
-    return place if lead >= AGREEING_SHARE * count else None
+        for place in PLACES:
+            leads[place] += reply.verdicts[place] in lines[place]
+            leads[-1 - place] -= reply.verdicts[place] in lines[place]
+    place = max(leads, key=leads.__getitem__)
+    return place if leads[place] >= AGREEING_SHARE * len(lone) else None

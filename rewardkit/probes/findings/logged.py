@@ -7,7 +7,6 @@ from itertools import chain
 
 from rewardkit.answers.formats import TAG, Format
 from rewardkit.answers.misjudged import (
-    ASKS_FOR_NOTHING_ELSE,
     WRITTEN_MARKS,
     find_misjudged,
     find_unpaid_truths,
@@ -119,20 +118,16 @@ def never_paid_rows(observed: Observed, findings: Findings) -> Iterator[Finding]
 
 
 def _asks_for(prompt: str, form: Format, completion: str) -> bool:
-    """Return whether a prompt wants this form, or a mark that a completion lacks.
+    """Return whether a prompt asks for a mark that a completion lacks.
 
-    What a prompt that is not known wants may be anything.
+    The mark is that of the form, or another one that the prompt shows. An unknown
+    prompt may ask for anything.
     """
     marks = [*WRITTEN_MARKS.values(), *(f"<{name}>" for name in TAG.findall(prompt))]
-    if any(mark in prompt and mark not in completion for mark in marks):
-        return True
-    wanted = (form.opening.strip() or form.lead.strip()).lower()
-    if not wanted or not prompt:
-        return not prompt or bool(ASKS_FOR_NOTHING_ELSE.search(prompt))
-    name = wanted.strip("<>\\{# ")
-    signs = (wanted, f"{name} tag") if form.tag else (wanted,)
-    is_boxed = name == "boxed" and "boxed" in prompt.lower()
-    return is_boxed or any(sign in prompt.lower() for sign in signs)
+    marks.append(form.opening.strip() or form.lead.strip())
+    wanted = [mark.lower() for mark in marks if mark]
+    text, answer = prompt.lower(), completion.lower()
+    return not prompt or any(mark in text and mark not in answer for mark in wanted)
 
 
 @rule("empty_truth_result")
@@ -147,7 +142,7 @@ def empty_truth_results(observed: Observed, findings: Findings) -> Iterator[Find
     for row in observed.rows:
         prompts.setdefault(prompt_of(row), row)
     rows = [tries.varied(row, completion) for row in prompts.values()]
-    paid_rows: list[tuple[Row, float]] = []
+    paid_rows = []
     for row, reward in zip(rows, tries.retry(rows), strict=True):
         if scale.gain(reward) >= FULL_MARKS:
             paid_rows.append((row, reward))

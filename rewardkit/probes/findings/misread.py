@@ -1,9 +1,8 @@
-"""Rules of what the log itself shows: which right completions are unpaid, and why.
+"""Rules that find why right completions of the log are unpaid.
 
-Right completions of the log that earn nothing are tried once more: with what their
-prompt has opened before them, with the whole prompt, with their marks exchanged, and
-with their truth in the forms that rewards often ask for. What makes them earn more is
-the cause.
+Such completions are tried once more: with the tag that their prompt opened, with the
+whole prompt before them, with their marks exchanged, and with their truth in forms that
+rewards often expect. The change that makes them earn more is the cause.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -35,11 +34,11 @@ from rewardkit.strategies.strategy import Row, completion_of, prompt_of
 
 MOST_RIGHT, MOST_WRONG = 8, 4  # rows that are tried once more: our choice
 RAISED_SHARE = 0.75
-"""Share of the right rows that have to earn more, where a quarter of the wrong ones may
-not. Our choice."""
-LEAST_RAISED = 2  # right rows that have to earn more
+"""Least share of the right rows that must earn more. Of the wrong rows at most a
+quarter may. Our choice."""
+LEAST_RAISED = 2  # least right rows that must earn more
 LEAST_REWARD_RISE = 0.5
-"""Share of the span of all rewards that a row has to earn more. Our choice."""
+"""Least rise of a row, as a share of the span of all rewards. Our choice."""
 
 MISREAD = ("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
 """Codes of causes for which right completions of the log are not paid."""
@@ -47,7 +46,7 @@ PAYING_ALL = ("prompt_read", "truth_unread")
 """Those for which wrong ones may be paid as well."""
 
 OPENED = re.compile(r"<[A-Za-z_][\w.-]{0,30}>\s*\Z")
-"""A tag that a prompt opens at its end, for the completion to go on."""
+"""A tag at the end of a prompt, in which the completion begins."""
 ANSWER_MARK = re.compile(
     r"\\boxed\{[^{}\n]{0,80}\}|<(\w{1,30})>[^<>\n]{0,80}</\1>|####[^\n]{0,40}"
 )
@@ -56,19 +55,19 @@ PROMPT_CHANGES = (
     ("marks", "no answer mark in their prompts", ANSWER_MARK),
     ("blank", "their prompts left blank", re.compile(r"(?s).+")),
 )
-"""What is left out of prompts: a form of it, its words, and where it stands."""
+"""Parts that are removed from prompts: a name, the words for it, and its pattern."""
 TRUTH_KEY = re.compile(r"[A-Za-z]\w{1,30}")
-MOST_TRUTH_KEYS = 12  # texts of the code that a truth is tried under: our choice
+MOST_TRUTH_KEYS = 12  # texts of the code that are tried as keys of a truth: our choice
 TRUTH_FORMS = ("#### {}", r"\boxed{{{}}}", "<answer>{}</answer>")
 """How data sets mark the answer of a truth."""
 
 
-@dataclass(frozen=True)
-class Rereading:
+class Rereading(NamedTuple):
     """Another way to put a row before the reward.
 
-    `code` is that of the finding if right rows earn more so, `form` tells it from other
-    ways; `says` is what was put otherwise.
+    `code` is that of the finding if right rows earn more this way. `form` is its name
+    among other ways, `says` the words for the change; `completion` and `columns` are
+    the new values.
     """
 
     code: str
@@ -79,7 +78,7 @@ class Rereading:
 
 
 def _reread(answer: LoggedAnswer, keys: Sequence[str]) -> Iterator[Rereading]:
-    """Yield ways to put a row before the reward, the row as it is first."""
+    """Yield ways to put a row before the reward, beginning with the row as it is."""
     text = answer.completion
     yield Rereading("", "", "", text, {})
     prompt = prompt_of(answer.row)
@@ -93,7 +92,7 @@ def _reread(answer: LoggedAnswer, keys: Sequence[str]) -> Iterator[Rereading]:
         changed = _without(pattern, answer.row.get("prompt"))
         if changed != answer.row.get("prompt"):
             yield Rereading("prompt_read", form, says, text, {"prompt": changed})
-    if prompt and text.startswith(prompt):
+    if text.startswith(prompt):
         says = "the prompts cut off that their texts begin with"
         yield Rereading("prompt_read", "prefix", says, text.removeprefix(prompt), {})
     exchanged = _exchange_marks(text)
@@ -110,7 +109,7 @@ def _reread(answer: LoggedAnswer, keys: Sequence[str]) -> Iterator[Rereading]:
 def _forms_of_truth(
     truth: Any, answer: str | None, keys: Sequence[str]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield names of other forms of a truth, and the truth in each."""
+    """Yield a truth in other forms, each with its name."""
     number = _only_number(truth)
     options = {"answer": answer, "number": number}
     options = {name: text for name, text in options.items() if text is not None}
@@ -132,15 +131,15 @@ def _forms_of_truth(
 
 
 def _only_number(truth: Any) -> str | None:
-    """Return the number of a truth in words; None where it has several, or none."""
+    """Return the number in a truth; None if it has several numbers or none."""
     numbers = {*NUMBER.findall(str(truth))}
     return numbers.pop() if len(numbers) == 1 else None
 
 
 def _judge_by_number(answer: LoggedAnswer) -> bool | None:
-    """Return whether an answer is the only number of its truth, None without one.
+    """Return whether an answer is the only number of its truth; None without one.
 
-    A number within a text that nothing marks is no answer.
+    A number within an unmarked text is no answer.
     """
     number = _only_number(answer.row.get("ground_truth"))
     is_stated = answer.statement.is_marked or kind_of(answer.answer) == "number"
@@ -150,7 +149,7 @@ def _judge_by_number(answer: LoggedAnswer) -> bool | None:
 
 
 def _are_most(moved: Sequence[Any], sample: Sequence[Any]) -> bool:
-    """Return whether enough rows of a sample moved for the change to be the cause."""
+    """Return whether a change moved enough rows of a sample to be the cause."""
     return len(moved) >= max(LEAST_RAISED, RAISED_SHARE * len(sample))
 
 
@@ -159,7 +158,7 @@ def _says_opened(tag: str) -> str:
 
 
 def _without(pattern: re.Pattern[str], prompt: Any) -> Any:
-    """Return a prompt, a text or messages, without what a pattern finds."""
+    """Return a prompt, a text or messages, without the matches of a pattern."""
     if isinstance(prompt, str):
         return pattern.sub("", prompt)
     if isinstance(prompt, list):
@@ -170,9 +169,9 @@ def _without(pattern: re.Pattern[str], prompt: Any) -> Any:
 
 
 def _exchange_marks(completion: str) -> str:
-    """Exchange the first mark of an answer and the last one of its kind.
+    """Exchange the first and the last mark of a completion, if they are of one kind.
 
-    A reward that wants one mark only pays neither text.
+    A reward that wants a single mark pays neither text.
     """
     marks = [
         mark for mark in ANSWER_MARK.finditer(completion) if mark[1] not in THINKING
@@ -187,11 +186,12 @@ def _exchange_marks(completion: str) -> str:
 
 @rule(*MISREAD)
 def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report what makes right completions that earned nothing earn more.
+    """Report a change that makes unpaid right completions earn more.
 
-    Or what makes wrong ones earn less that earn as much as right ones: these are right
-    completions of other prompts. Where no truth says which are right, its only number
-    may: the trial decides. Of components for form alone nothing is known to be right.
+    Or one that makes wrong completions earn less that are paid like right ones: right
+    completions of other prompts are tried for that. If no truth says which completions
+    are right, those with the only number of their truth count as right. Components for
+    form alone are left out, since nothing is known to be right for them.
     """
     if observed.unread_truth and not observed.has_one_component:
         return
@@ -205,7 +205,7 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
     right.sort(key=lambda answer: not answer.is_marked)
     lost = [answer for answer in right if not answer.gain > UNPAID_TO]  # or NaN
     others = [answer for answer in right if answer.is_paid]
-    cause: Finding | None = None
+    cause = None
     if are_many(lost, right):
         cause = _find_cause(observed, lost, wrong, others, 1, len(right))
     if cause is None:
@@ -220,7 +220,7 @@ def misread_rows(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _strangers(observed: Observed, right: Sequence[LoggedAnswer]) -> list[LoggedAnswer]:
-    """Give prompts on which an answer is paid the right completions of others."""
+    """Pair prompts on which an answer is paid with right completions of others."""
     strangers = []
     others = [answer for answer in right if answer.reward > 0 and not answer.is_unpaid]
     for answer in others[: 2 * MOST_RIGHT]:
@@ -241,24 +241,24 @@ def _find_cause(
     sign: int,
     n: int,
 ) -> Finding | None:
-    """Find a way to put rows that moves those at fault, and none of other ones.
+    """Find a change that moves the rows at fault, and no others.
 
     Args:
         observed: What was observed of the reward.
-        at_fault: Right rows that have to earn more, or wrong ones: less.
-        opposite: Rows of the other verdict, that may not do the same.
-        others: Rows with the same verdict that may not do the opposite.
+        at_fault: Right rows that must earn more, or wrong ones that must earn less.
+        opposite: Rows with the other verdict, which may not move the same way.
+        others: Rows with the same verdict, which may not move the other way.
         sign: 1 for more, -1 for less.
-        n: How many rows with that verdict there are.
+        n: The number of rows with the verdict of those at fault.
     """
     sample = at_fault[:MOST_RIGHT]
     moved = _count_moved(observed, sample, sign)
     moved_beside = _count_moved(observed, opposite[:MOST_WRONG], sign)
-    # where others are paid as they are, the cause may not be a cause for them
+    # a change that costs other rows their pay is no cause
     moved_back = _count_moved(observed, others[:MOST_WRONG], -sign)
     for form, hits in moved.items():
         reread, reward, row = hits[0]
-        # what its prompt has opened may be all that a reward of form looks for
+        # a reward for form may look for nothing but the tag that the prompt opened
         allowed = MOST_WRONG if OPENED.fullmatch(form) else MOST_WRONG // 4
         is_certain = len(moved_beside.get(form, ())) <= allowed
         if sign < 0:
@@ -286,16 +286,16 @@ def _find_cause(
 def _count_moved(
     observed: Observed, answers: Sequence[LoggedAnswer], sign: int
 ) -> dict[str, list[tuple[Rereading, float, Row]]]:
-    """Return the ways to put rows that made them earn more, with what they earned.
+    """Return the changes that made rows earn more, or less with `sign` -1, by form.
 
-    With `sign` -1 those that made them earn less.
+    Each comes with the former reward and the row.
     """
     tries = observed.tries
     rewards = observed.calibration.rewards
     least_change = max(1e-9, LEAST_REWARD_RISE * (max(rewards) - min(rewards)))
     texts = constants(observed.reward.functions)
     keys = [key for key in texts if isinstance(key, str) and TRUTH_KEY.fullmatch(key)]
-    plans: list[tuple[LoggedAnswer, Rereading]] = []
+    plans = []
     for answer in answers:
         ways = _reread(answer, keys[:MOST_TRUTH_KEYS])
         plans += [(answer, reread) for reread in ways]
@@ -304,7 +304,7 @@ def _count_moved(
         for answer, reread in plans
     ]
     rewards = tries.retry(rows)
-    moved: dict[str, list[tuple[Rereading, float, Row]]] = defaultdict(list)
+    moved = defaultdict(list)
     before = math.nan
     for (answer, reread), reward in zip(plans, rewards, strict=True):
         if not reread.code:
@@ -315,7 +315,7 @@ def _count_moved(
 
 
 class Continuation(NamedTuple):
-    """A row whose completion goes on behind the tag that its prompt has opened."""
+    """A row whose completion begins in the tag that its prompt opened."""
 
     row: Row
     outcome: RowOutcome
@@ -324,7 +324,7 @@ class Continuation(NamedTuple):
 
 @rule("prompt_left_out")
 def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report components that pay for a tag which the prompts have opened already.
+    """Report components that want a tag which the prompts have opened already.
 
     No completion earns them as it is, and most do with the tag before them.
     """
@@ -341,8 +341,8 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
         scores = scores_in((item.outcome for item in continued), name)
         if not scores or not are_equal(scores):
             continue
-        rises: list[float] = []
-        raised: list[Continuation] = []
+        rises = []
+        raised = []
         for item, outcome in zip(sample, outcomes, strict=True):
             score = outcome.scores.get(name, math.nan)
             rise = component.weight * (score - scores[0])
@@ -366,7 +366,7 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _find_continuations(observed: Observed) -> list[Continuation]:
-    """Find the rows that lack the tag which their prompts open, the best paid first."""
+    """Find the rows without the tag that their prompts open, the best paid first."""
     continued = []
     for row, outcome in observed.pool:
         opened = OPENED.search(prompt_of(row))
@@ -377,7 +377,7 @@ def _find_continuations(observed: Observed) -> list[Continuation]:
 
 @rule("prompt_read")
 def forms_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report completions without a mark that are paid for that of their prompts."""
+    """Report completions without a mark that are paid for the mark in their prompts."""
     if any(item.code == "prompt_read" for item in findings):
         return
     logged = []
@@ -386,13 +386,10 @@ def forms_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding
         if _without(ANSWER_MARK, prompt) != prompt:
             logged.append(answer)
     unmarked = [item for item in logged if not ANSWER_MARK.search(item.completion)]
-    marked = [item for item in logged if ANSWER_MARK.search(item.completion)]
     sample = unmarked[:MOST_RIGHT]
     fallen = _fallen_without_mark(observed, sample)
     if not _are_most(fallen, sample):
         return
-    if _fallen_without_mark(observed, marked[:MOST_WRONG]):
-        return  # the mark may be a part of the task
     row, before, after = fallen[0]
     rewards = [*observed.calibration.rewards, after]
     yield observed.finding(
@@ -413,7 +410,7 @@ def forms_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding
 def _fallen_without_mark(
     observed: Observed, answers: Sequence[LoggedAnswer]
 ) -> list[tuple[Row, float, float]]:
-    """Return the rows that earn less without a mark in their prompts, with both."""
+    """Return rows that earn less without a mark in their prompts, with both rewards."""
     rows = []
     for answer in answers:
         changed = _without(ANSWER_MARK, answer.row.get("prompt"))

@@ -1,9 +1,9 @@
-"""Rules of what a reward does not read: items of a truth, and phrases that it folds.
+"""Rules on what a reward does not read: items of a truth, and phrases with capitals.
 
-Results that a reward keeps under the name of each constraint lose the first of two with
-one name. Values of a list's items are changed one at a time, on completions that were
-paid: a limit to a hundred times as much and to 0, a word to a strange one. A phrase
-with capitals is never found in a text in lower case.
+A reward that keeps its results by the name of each constraint loses the first of two
+constraints with one name. To find that, values of a list's items are changed one at a
+time on paid completions: a limit to a hundred times as much and to 0, a word to a
+strange one. A phrase with capitals is never found in a text in lower case.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -24,14 +23,15 @@ from rewardkit.probes.code.constants import constants, names_used
 from rewardkit.probes.falls import NOISY
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.strategies.strategy import Row, completion_of
+from rewardkit.strategies.values import with_values
 
 MOST_PROMPTS, LEAST_PROMPTS = 12, 4
-"""Prompts with twins, and as many without, that are tried; those that have to show it.
-Our choice."""
+"""Most prompts that are tried, with twins and as many without; least prompts that must
+show the fault. Our choice."""
 SHARE_OF_PROMPTS = 0.5
-"""Share of the prompts with twins that have to show it. Our choice."""
+"""Least share of the prompts with twins that must show the fault. Our choice."""
 MOST_LIST_ITEMS = 10
-"""Items up to which those of a list are tried one by one. Our choice."""
+"""Items of the longest list that is tried. Our choice."""
 STRANGE_WORD = "qzxv"
 
 Path = tuple[Any, ...]
@@ -42,7 +42,7 @@ Item = tuple[Path, int]
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value in an item of a list: the item, and keys to the value."""
+    """A value in an item of a list: the item, and the keys in it to the value."""
 
     item: Item
     inner: Path
@@ -50,7 +50,7 @@ class Leaf:
 
     @property
     def others(self) -> Sequence[Any]:
-        """Return values one of which breaks what this one asks for."""
+        """Return other values, of which at least one breaks the constraint."""
         if isinstance(self.value, bool):
             return (not self.value,)
         if not is_number(self.value):
@@ -60,9 +60,9 @@ class Leaf:
 
 @rule("item_unread")
 def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report truths with two like items of which only one moves the reward.
+    """Report truths with two items of the same keys of which only one is read.
 
-    Only of lists of which several items count: of several answers one is enough.
+    Several items of the list must count, as a list of accepted answers needs only one.
     """
     if observed.noise > NOISY:
         return
@@ -72,7 +72,7 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
     chosen = [*with_twins[:MOST_PROMPTS], *with_others[:MOST_PROMPTS]]
     lists: Counter[Path] = Counter()
     prompts: Counter[tuple[Path, Path]] = Counter()
-    unread: dict[tuple[Path, Path], list[tuple[Row, float]]] = defaultdict(list)
+    unread = defaultdict(list)
     for row, reward, moved in _move_items(observed, chosen):
         counts = Counter(listed for (listed, _), is_moved in moved.items() if is_moved)
         lists.update(listed for listed, count in counts.items() if count > 1)
@@ -100,7 +100,7 @@ def unread_items(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _choose_rows(observed: Observed) -> tuple[list[Row], list[Row]]:
-    """Return paid rows, of a prompt each: with twins in the truth, with other items."""
+    """Return a paid row of each prompt: those with twins, those with other items."""
     rows: dict[tuple[str, str], Row] = {}
     for answer in observed.logged:
         if answer.is_paid:
@@ -119,9 +119,9 @@ def _choose_rows(observed: Observed) -> tuple[list[Row], list[Row]]:
 def _move_items(
     observed: Observed, rows: Sequence[Row]
 ) -> Iterator[tuple[Row, float, dict[Item, bool]]]:
-    """Yield rows, their rewards, and of each item whether another value moves it.
+    """Yield rows, their rewards, and for each item whether other values change these.
 
-    An item is left out where that is not known.
+    An item is left out if that is not known.
     """
     changed = []
     for row in rows:
@@ -133,7 +133,7 @@ def _move_items(
     rewards = iter(observed.tries.retry(changed))
     for row in rows:
         reward = next(rewards)
-        changes: dict[Item, list[float]] = defaultdict(list)
+        changes = defaultdict(list)
         for leaf in _list_leaves(row):
             for _ in leaf.others:
                 changes[leaf.item].append(abs(next(rewards) - reward))
@@ -146,8 +146,8 @@ def _move_items(
 
 
 def _find_twins(leaves: Sequence[Leaf]) -> dict[tuple[Path, Path], list[Item]]:
-    """Return items of a list that have a number each under the same keys."""
-    twins: dict[tuple[Path, Path], list[Item]] = defaultdict(list)
+    """Return items of a list that have a number under the same keys."""
+    twins = defaultdict(list)
     for leaf in leaves:
         if is_number(leaf.value):
             listed, _ = leaf.item
@@ -164,15 +164,14 @@ def _list_leaves(row: Row) -> list[Leaf]:
         if not isinstance(items, list) or len(items) > MOST_LIST_ITEMS:
             continue
         for place, item in enumerate(items):
-            values = _walk(item) if isinstance(item, Mapping) else ()
-            for inner, leaf in values:
-                if is_number(leaf) or isinstance(leaf, str | bool):
+            for inner, leaf in _walk(item):
+                if inner and (is_number(leaf) or isinstance(leaf, str | bool)):
                     leaves.append(Leaf((listed, place), inner, leaf))
     return leaves
 
 
 def _walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield what stands in objects within objects, and how it is reached."""
+    """Yield each value in nested objects with its path."""
     if not isinstance(value, Mapping):
         yield path, value
         return
@@ -181,34 +180,32 @@ def _walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def _change(truth: Any, leaf: Leaf, value: Any) -> Any:
-    """Return the truth with another value of a leaf, as text where it is one."""
-    copy = json.loads(truth) if isinstance(truth, str) else deepcopy(truth)
+    """Return the truth with another value of a leaf; a text stays a text."""
     listed, place = leaf.item
-    inner = copy
-    for key in (*listed, place, *leaf.inner[:-1]):
-        inner = inner[key]
-    inner[leaf.inner[-1]] = value
-    return json.dumps(copy) if isinstance(truth, str) else copy
+    values = {(*listed, place, *leaf.inner): value}
+    if isinstance(truth, str):
+        return json.dumps(with_values(json.loads(truth), values))
+    return with_values(truth, values)
 
 
 FOLDING = frozenset({"lower", "casefold"})
-"""Methods of a text after which it holds no capital letters."""
+"""Methods that make a text lower case."""
 
 FEWEST_WORDS = 3
 """Words of a phrase: two may be a name. Our choice."""
 
 LEAST_HOLDERS = 3
-"""Completions of the log that hold one of the phrases. Our choice."""
+"""Least completions of the log that hold one of the phrases. Our choice."""
 
 MOST_HOLDERS = 12
-"""Completions from which the phrases are taken out. Our choice."""
+"""Most completions from which the phrases are removed. Our choice."""
 
 
 @rule("phrase_unread")
 def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report phrases with capitals that logged texts hold and no reward depends on.
+    """Report phrases with capitals that code never finds in texts in lower case.
 
-    Only in code that puts texts into lower case: there such a phrase is never found.
+    The logged completions that hold them must earn the same without them.
     """
     functions = list(observed.reward.functions)
     if FOLDING.isdisjoint(names_used(functions)):
@@ -217,7 +214,7 @@ def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
     if not phrases:
         return
     pattern = re.compile("|".join(phrases).replace("'", "['’]"), re.IGNORECASE)
-    holders: list[tuple[Row, float]] = []
+    holders = []
     for row, reward in observed.calibration.judged:
         if pattern.search(completion_of(row)):
             holders.append((row, reward))
@@ -245,7 +242,7 @@ def unread_phrases(observed: Observed, findings: Findings) -> Iterator[Finding]:
 
 
 def _is_phrase(text: str | int) -> TypeGuard[str]:
-    """Return whether a constant is words of a sentence, with a capital letter."""
+    """Return whether a constant is several words of a sentence with a capital."""
     if not isinstance(text, str) or "\n" in text or text == text.lower():
         return False
     words = text.split()

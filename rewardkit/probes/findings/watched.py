@@ -1,7 +1,7 @@
 """Rules that watch the code of a reward while it scores rows of the log.
 
-A verdict may be looked for inside of words: "INCORRECT" has a C in it. The function
-that reads the judge's answer is called by itself, and heard.
+A reward may find a verdict inside of a word: "INCORRECT" has a C in it. The function
+that reads the judge's reply is called by itself, and its arguments are recorded.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rewardkit.strategies.strategy import Row, prompt_of
 
 FINDING_CODE = "verdict_in_words"
 PROGRAMS = "programs"  # which may end the process that they run in
-MOST_HEARD = 200  # rows of the log that are scored once more
+MOST_WATCHED = 200  # rows of the log that are scored once more
 
 WORDS_WITH_VERDICT = {
     "A": "NOT_ATTEMPTED",
@@ -44,7 +44,7 @@ WORDS_WITH_VERDICT = {
     "valid": "invalid",
     "VALID": "INVALID",
 }
-"""Verdict -> a word that says something else, and has the verdict in it."""
+"""Verdict -> a word with another meaning that contains it."""
 
 HARMLESS_MODULES = ("re", "json", "string", "math", "unicodedata")
 HARMFUL_NAMES = ("open", "exec", "eval", "input", "__import__")
@@ -52,20 +52,20 @@ HARMFUL_NAMES = ("open", "exec", "eval", "input", "__import__")
 
 @dataclass(frozen=True)
 class VerdictReader:
-    """A function that takes these verdicts out of words as well."""
+    """A function that also finds these verdicts inside of words."""
 
     function: FunctionType
     verdicts: tuple[str, ...]
 
     def misreads(self, text: Any) -> bool:
-        """Return whether the verdict that it reads stands only inside of words."""
+        """Return whether it reads a verdict that stands only inside of words."""
         inside = [rf"\w+{item}\w*|{item}\w+" for item in self.verdicts]
         alone = re.sub("|".join(inside), "", str(text))
         return bool(_read(self.function, text) != _read(self.function, alone))
 
 
 def _read(function: FunctionType, text: Any) -> Any:
-    """Return what a function makes of a text; None where it raises."""
+    """Return a function's value for a text; None if it raises."""
     try:
         return function(text)
     except Exception:  # it is the user's
@@ -73,7 +73,7 @@ def _read(function: FunctionType, text: Any) -> Any:
 
 
 def find_reader(functions: Sequence[Any]) -> VerdictReader | None:
-    """Find a helper that reads a judge's answer and takes verdicts out of words.
+    """Find a helper that reads a judge's reply and finds verdicts inside of words.
 
     >>> def read_grade(reply): return "A" in reply
     >>> def reward(completion): return float(read_grade("A"))
@@ -98,7 +98,7 @@ def _helpers_of(functions: Sequence[Any]) -> Iterator[FunctionType]:
 
 
 def _reads_verdicts(function: FunctionType) -> bool:
-    """Return whether a function may read a judge's answer, and be called safely."""
+    """Return whether a function may read a judge's reply, and can be called safely."""
     parameters = list(inspect.signature(function).parameters.values())
     required = [item.name for item in parameters if item.default is item.empty]
     names = [function.__name__, *required]
@@ -108,7 +108,7 @@ def _reads_verdicts(function: FunctionType) -> bool:
 
 
 def _is_harmless(function: FunctionType) -> bool:
-    """Return whether a function does nothing but look at its text."""
+    """Return whether a function does nothing but read its text."""
     for part in helpers(function):
         if not set(HARMFUL_NAMES).isdisjoint(names_in(part)):
             return False
@@ -125,7 +125,7 @@ def _is_harmless(function: FunctionType) -> bool:
 
 
 def _finds_inside(function: FunctionType, verdict: str) -> bool:
-    """Return whether a function takes a verdict out of a word that says otherwise."""
+    """Return whether a function finds a verdict in a word with another meaning."""
     longer = WORDS_WITH_VERDICT[verdict]
     if len(verdict) == 1:  # such a word may stand in a table of its own
         longer = f"QQ{verdict}QQ"
@@ -134,7 +134,7 @@ def _finds_inside(function: FunctionType, verdict: str) -> bool:
 
 
 def _hear(observed: Observed, reader: VerdictReader, row: Row) -> list[Any]:
-    """Score a row in this process, and list what the reader is given."""
+    """Score a row in this process, and list the arguments of the reader."""
     answers = []
 
     def listen(*texts: Any, **options: Any) -> Any:
@@ -153,7 +153,7 @@ def _hear(observed: Observed, reader: VerdictReader, row: Row) -> list[Any]:
 def _find_caused(
     observed: Observed, reader: VerdictReader, findings: Findings
 ) -> list[Finding]:
-    """Find what is paid because a verdict was read out of a word."""
+    """Find the alarms that are caused by a verdict inside of a word."""
     caused = []
     row, _ = observed.pool[0]
     for finding in alarms_among(findings):
@@ -167,7 +167,7 @@ def _find_caused(
 
 @rule(FINDING_CODE)
 def verdict_in_words(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report a judge whose verdict is read out of words, and what is paid by it."""
+    """Report a judge whose verdict is found inside of words, and what that pays."""
     reader = find_reader(observed.reward.functions)
     tries = observed.tries
     if reader is None or tries.by_group:
@@ -177,7 +177,7 @@ def verdict_in_words(observed: Observed, findings: Findings) -> Iterator[Finding
     fitting = SHARE_OF_RULE * tries.seconds_left / max(tries.seconds_a_call, 1e-4)
     n = 0
     misread = []
-    for row, reward in by_prompt[: min(MOST_HEARD, max(0, int(fitting)))]:
+    for row, reward in by_prompt[: min(MOST_WATCHED, max(0, int(fitting)))]:
         answers = _hear(observed, reader, row)
         n += len(answers)
         for answer in filter(reader.misreads, answers):

@@ -1,8 +1,8 @@
-"""Rewards that misread the rating in a judge's logged reply.
+"""Find rewards that misread the rating in a judge's logged reply.
 
-"Rating: 3/10" is read as 10 where the last number is taken. The rating of a logged
-reply is varied with all else as logged: a better one must never be paid less, and no
-way to write it may be paid alike where others are not.
+A reward that takes the last number reads "Rating: 3/10" as 10. The rating of a logged
+reply is varied while everything else stays as logged. A better rating must never be
+paid less, and no form of it may be paid alike for all ratings if other forms are not.
 """
 
 from __future__ import annotations
@@ -30,35 +30,37 @@ MOST_SUSPECTS = 4  # forms that are tried on the other rows: our choice
 SHARE_OF_RATINGS = 0.2  # share of the remaining budget for each row
 
 LEAST_LOSS = 0.05
-"""Share of what ratings add by which two of them differ. Our choice."""
+"""Share of the span of rewards by which two ratings differ. Our choice."""
 GRAVE_LOSS = 0.5
-"""The same from which it is grave that a better rating is paid less."""
+"""Share of the span from which the loss of a better rating is grave. Our choice."""
 OPPOSITE_ENDS = 0.9
-"""The same for a rating that is paid in two forms like opposite ends. Our choice."""
+"""Share of the span from which a rating in two forms is paid like opposite ends. Our
+choice."""
 LEAST_ORDER = 0.6
-"""Share of the pairs of numbers written alike, such as 3 and 7, that are paid in one
-order, less those in the other. Where the middle of a scale is paid best, there is no
-such order. Our choice."""
+"""Least share of pairs of numbers written alike, such as 3 and 7, that are paid in one
+order, less the share in the other order. A scale whose middle is paid best has no
+order. Our choice."""
 
 FEW_AFFECTED = 0.05
-"""Share of the replies under which less grave ones are for information. Our choice."""
+"""Share of the replies below which a milder misreading is for information. Our
+choice."""
 
 BEYOND = math.inf
-"""Stands for a rating beyond the scale; what is paid like it may be beyond it, too."""
+"""Stands for a rating beyond the scale; ratings that are paid like it may be, too."""
 
 RatingCurve = Mapping[float, float]
-"""Rating -> what a row earned with it; those that were judged."""
+"""Rating -> the reward of a row with it, if that was judged."""
 
 RatingCurves = Mapping[RatedForm, RatingCurve]
 
 
 @dataclass(frozen=True)
 class Misread:
-    """A rating that is misread, beside another one that shows it, on one row.
+    """A misread rating on one row, with another rating that shows it.
 
-    The trait is "flat" where all ratings in the form earn the same, "order" where a
-    better one earns less, "apart" where the same one earns as much more or less in
-    another form as another rating would.
+    The trait is "flat" if all ratings in the form earn the same, "order" if a better
+    rating earns less, "apart" if the same rating earns in another form as much more or
+    less as another rating would.
     """
 
     trait: str
@@ -71,7 +73,7 @@ class Misread:
     is_grave: bool = False
 
     def is_of(self, reply: Reply) -> bool:
-        """Return whether a logged reply has this form, and this rating if it counts."""
+        """Return whether a logged reply has this form, and for an order this rating."""
         frame = reply.rating.frame
         is_same = frame == self.form.frame
         if not self.form.frame.neighbours:  # other numbers beside it change nothing
@@ -80,7 +82,7 @@ class Misread:
         return is_same and (has_rating or self.trait != "order")
 
     def is_shown(self, curves: RatingCurves) -> bool | None:
-        """Return whether another row shows it, too; None if no rating moves it."""
+        """Return whether another row shows it too; None if no rating moves that row."""
         curve = curves.get(self.form, {})
         other = curves.get(self.other_form, {})
         span = _span_of([curve, other])
@@ -88,7 +90,7 @@ class Misread:
             return None
         loss = other[self.other_rating] - curve[self.rating]
         if self.trait == "flat":
-            return not _span_of([curve]) if _span_of([other]) else None
+            return not _span_of([curve])
         if self.trait == "order":
             return loss > LEAST_LOSS * span
         return abs(loss) >= OPPOSITE_ENDS * span
@@ -117,9 +119,9 @@ def _find_misread(
     forms: Sequence[RatedForm],
     rows: Sequence[Reply],
 ) -> dict[Misread, int]:
-    """Find ratings that are misread, the gravest first, and how many rows show each.
+    """Find misread ratings, the gravest first, and how many rows show each.
 
-    All forms are tried on one row, and what is misread there on the others as well.
+    All forms are tried on the first row, and suspect ones on the others as well.
     """
     curves = _try_ratings(observed, place, rows[0], 0, forms)
     by_words: dict[tuple[str, ...], Misread] = {}
@@ -128,7 +130,7 @@ def _find_misread(
     suspects = [*by_words.values()][:MOST_SUSPECTS]
     pairs = chain.from_iterable((item.form, item.other_form) for item in suspects)
     suspected = dict.fromkeys(pairs)
-    verdicts: dict[Misread, list[bool]] = {suspect: [True] for suspect in suspects}
+    verdicts = {suspect: [True] for suspect in suspects}
     for number, row in enumerate(rows[1:] if suspects else (), start=1):
         curves = _try_ratings(observed, place, row, number, suspected)
         for suspect in suspects:
@@ -149,20 +151,20 @@ def _try_ratings(
     number: int,
     forms: Iterable[RatedForm],
 ) -> RatingCurves:
-    """Score a row beside replies with other ratings.
+    """Score a row with other ratings in its reply.
 
     Args:
         observed: What was observed of the reward.
-        place: Where the replies stand.
+        place: The place of the replies.
         reply: The row.
-        number: Its number, which is that of each form's reply as well.
+        number: The number of the row, which also selects the reply of each form.
         forms: The forms whose ratings are tried.
 
     Returns:
-        What it earned. Ratings that may be beyond their scale are left out where they
-        earn what one beyond it does. Nothing where the row no longer earns what it did.
+        The rewards by form and rating; {} if the row no longer earns what it did. A
+        doubtful rating is left out if it earns the same as one beyond the scale.
     """
-    plans: list[tuple[RatedForm, float]] = []
+    plans = []
     for form in forms:
         plans += [(form, rating) for rating in form.texts]
         if form.doubtful:
@@ -188,7 +190,7 @@ def _try_ratings(
 
 
 def _span_of(curves: Iterable[RatingCurve]) -> float:
-    """Return the difference between the most and the least that was earned."""
+    """Return the difference between the highest and the lowest reward."""
     rewards: list[float] = []
     for curve in curves:
         rewards += curve.values()
@@ -196,9 +198,9 @@ def _span_of(curves: Iterable[RatingCurve]) -> float:
 
 
 def _order_of(curves: RatingCurves) -> int:
-    """Return 1 where better numbers earn more, -1 where less, 0 where neither is so.
+    """Return 1 if larger numbers earn more, -1 if they earn less, 0 if neither.
 
-    Only numbers that are written alike are compared: these are read alike.
+    Only numbers with equally many characters are compared, as they are read alike.
     """
     rising = falling = 0
     for form, curve in curves.items():
@@ -216,7 +218,7 @@ def _rank(misread: Misread) -> tuple[bool, bool]:
 
 
 def _find_suspects(curves: RatingCurves) -> list[Misread]:
-    """Find what one row shows to be misread, at most one rating of each form."""
+    """Find ratings that one row shows to be misread, at most one of each form."""
     order = _order_of(curves)
     if not order:
         return []
@@ -226,7 +228,7 @@ def _find_suspects(curves: RatingCurves) -> list[Misread]:
         others = [other for other in moved if other is not form]
         others.sort(key=lambda other: other.top != form.top)
         if len(curve) < 2:
-            continue  # it is not judged
+            continue  # its ratings were not judged
         if form not in moved:
             suspects.append(_flat(form, others, curves))
         else:
@@ -238,15 +240,11 @@ def _find_suspects(curves: RatingCurves) -> list[Misread]:
 def _flat(
     form: RatedForm, others: Sequence[RatedForm], curves: RatingCurves
 ) -> Misread | None:
-    """Hold a form whose ratings all earn the same against one in which they do not."""
+    """Compare a form whose ratings all earn the same with one in which they do not."""
     if not others:
         return None
-    other, curve = others[0], curves[form]
-    other_curve = curves[other]
-    pairs = [(min(curve), min(other_curve)), (max(curve), max(other_curve))]
-    if form.top == other.top:
-        pairs = [(rating, rating) for rating in curve if rating in other_curve]
-    misread = _widest("flat", form, other, pairs, curves)
+    pairs = [(rating, rating) for rating in curves[form]]
+    misread = _widest("flat", form, others[0], pairs, curves)
     if misread is None:
         return None
     best = max(max(curves[other].values()) for other in others)
@@ -271,7 +269,7 @@ def _out_of_order(form: RatedForm, order: int, curves: RatingCurves) -> Misread 
 def _apart(
     form: RatedForm, others: Sequence[RatedForm], curves: RatingCurves
 ) -> Misread | None:
-    """Hold a form against others that tell ratings of the same scale better apart."""
+    """Compare a form with others that tell ratings of the same scale better apart."""
     for other in others:
         span, other_span = _span_of([curves[form]]), _span_of([curves[other]])
         if form.top == other.top and span < other_span:
@@ -300,7 +298,7 @@ def _widest(
     )
 
 
-# --- what is said
+# --- the finding
 
 
 def _report(
@@ -309,7 +307,7 @@ def _report(
     replies: Sequence[Reply],
     rows_by_misread: Mapping[Misread, int],
 ) -> Finding:
-    """Report the gravest rating that is misread, and name other forms of the same."""
+    """Report the gravest misread rating, and name other forms with the same trait."""
     first = next(iter(rows_by_misread))
     alike = [item for item in rows_by_misread if item.trait == first.trait]
     affected = sum(any(item.is_of(reply) for item in alike) for reply in replies)

@@ -1,4 +1,4 @@
-"""Ratings in the replies of a judge: where they stand, and how it often writes them.
+"""Read the ratings in a judge's replies: their columns, and their common forms.
 
 >>> rating = read_rating("Clear, but short. **Rating: 3/10**")
 >>> rating.number, rating.frame.top, rating.frame.write("9")
@@ -59,7 +59,7 @@ RATING_PATTERNS = (
     _pattern(rf"^{OPENING}", f"(?:{SCALE_BEHIND})?", r"[ \r]*$"),
     _pattern(OPENING, SCALE_BEHIND, r"\.?\s*\Z"),
 )
-"""How a rating stands in a text, the surest first: behind a word or in brackets, given
+"""Forms of a rating, the surest first: behind a label or in brackets, behind a verb and
 with its scale, alone on a line, at the end with its scale."""
 OVERALL = re.compile(r"(?i)overall|final|total")
 SCALE_BEFORE = re.compile(
@@ -69,10 +69,10 @@ SCALE_BEFORE = re.compile(
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around a rating, and its scale.
+    """The text around a rating, and its scale.
 
-    `top` is the end of the scale as the text says it, or None. `neighbours` says where
-    other numbers stand, "" where there are none.
+    `top` is the end of the scale that the text states, or None. `neighbours` says where
+    other numbers stand, "" without any.
     """
 
     head: str
@@ -81,18 +81,18 @@ class Frame:
     neighbours: str
 
     def write(self, number: str) -> str:
-        """Write another rating in it, on one line."""
+        """Write another rating in this frame, on one line."""
         return one_line(f"{self.head}{number}{self.tail}")
 
     @property
     def words(self) -> tuple[str, str]:
-        """Return what stands before and after the number."""
+        """Return the text before and after the number."""
         return self.head, self.tail
 
 
 @dataclass(frozen=True)
 class Rating:
-    """A rating in a text, with what stands before and after its number."""
+    """A rating in a text, with the text before and after its number."""
 
     before: str
     number: str
@@ -105,7 +105,7 @@ class Rating:
 
 
 def read_rating(text: str) -> Rating | None:
-    """Return the rating in a text, or None where there is none, or several.
+    """Return the rating in a text, or None if there is none, or several.
 
     >>> read_rating("clarity score: 4, accuracy score: 3, overall score: 3").number
     '3'
@@ -124,7 +124,7 @@ def read_rating(text: str) -> Rating | None:
 
 
 def _rating_of(match: re.Match[str]) -> Rating | None:
-    """Read a rating with its scale; None where it is beyond that."""
+    """Read a rating with its scale; None if the rating is beyond the scale."""
     text, head, tail = match.string, match["head"], match["tail"]
     in_words = SCALE_BEFORE.findall(text[: match.start()])
     tops = [*in_words, *re.findall(RATED_NUMBER, head)]
@@ -183,21 +183,21 @@ def ratings_up_to(top: float, written: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-MOST_FORMS = 10  # ways to write a rating that are tried: our choice
-FEWEST_OF_FORM = 2  # replies that make one a habit of the judge
-ROWS_TRIED = 3  # rows beside which ratings are tried: our choice
+MOST_FORMS = 10  # forms of a rating that are tried: our choice
+FEWEST_OF_FORM = 2  # replies that make a form a habit of the judge
+ROWS_TRIED = 3  # rows on which ratings are tried: our choice
 
 
 @dataclass(frozen=True)
 class ReplyPlace:
-    """Where a log keeps replies: a column, or a key of its objects."""
+    """The place of replies in a log: a column, or a key of its objects."""
 
     column: str
     key: str = ""
 
     @property
     def name(self) -> str:
-        """Return its name as code has it."""
+        """Return the place as code writes it."""
         return f"{self.column}[{self.key!r}]" if self.key else self.column
 
     def write(self, row: Row, reply: str) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class ReplyPlace:
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """A reply of the log: its row, what that earned, and its rating."""
+    """A reply of the log: its row, the row's reward, and its rating."""
 
     row: Row
     earned: float
@@ -217,10 +217,10 @@ class Reply:
 
 @dataclass(frozen=True, eq=False)
 class RatedForm:
-    """A form in which the judge often writes, and its replies, the best paid first.
+    """A form in which the judge often writes, with its replies, the best paid first.
 
-    `texts` are the ratings to be tried, from the worst number to the top of the scale;
-    those in `doubtful` may be beyond it.
+    `texts` are the ratings to try, from the lowest to the top of the scale; those in
+    `doubtful` may be beyond it.
     """
 
     frame: Frame
@@ -232,8 +232,7 @@ class RatedForm:
     def write(self, rating: float, number: int) -> str:
         """Write one of its replies, by its number, with another rating."""
         reply = self.replies[number % len(self.replies)]
-        beyond = "970" if self.top > 10 else "97"
-        return reply.rating.write(self.texts.get(rating, beyond))
+        return reply.rating.write(self.texts.get(rating, "970"))
 
     def phrase(self, rating: float) -> str:
         """Write a rating in this form."""
@@ -244,7 +243,7 @@ def find_replies(observed: Observed) -> dict[ReplyPlace, list[Reply]]:
     """Find the columns of the reward in which each completion is rated."""
     logged_names = observed.tries.logged_names
     left_out = {*NO_TEXT_COLUMNS, *map(logged_names.get, NO_TEXT_COLUMNS)}
-    places: dict[ReplyPlace, list[Reply]] = defaultdict(list)
+    places = defaultdict(list)
     for row, reward in observed.calibration.judged[:MOST_REPLIES]:
         completion = completion_of(row)
         for column in observed.shown_columns(row).keys() - left_out:
@@ -261,18 +260,18 @@ def _texts_in(column: str, value: Any) -> Iterator[tuple[ReplyPlace, str]]:
         yield ReplyPlace(column), value
     elif isinstance(value, dict):
         for key, text in value.items():
-            if isinstance(key, str) and isinstance(text, str):
+            if isinstance(text, str):
                 yield ReplyPlace(column, key), text
 
 
 def _rates(place: ReplyPlace, replies: Sequence[Reply]) -> bool:
     """Return whether ratings are of completions, not of prompts.
 
-    Where no prompt has two of them, the name of their column has to say so.
+    If no prompt has two of them, the name of their column must say so.
     """
     if len(replies) < FEWEST_TEXTS:
         return False
-    by_prompt: dict[str, set[str]] = defaultdict(set)
+    by_prompt = defaultdict(set)
     for reply in replies:
         prompt = prompt_of(reply.row)
         by_prompt[prompt].add(reply.rating.number)
@@ -282,8 +281,8 @@ def _rates(place: ReplyPlace, replies: Sequence[Reply]) -> bool:
 
 
 def common_forms(replies: Sequence[Reply]) -> list[RatedForm]:
-    """Return the forms of ratings, the commonest first, with ratings to be tried."""
-    by_frame: dict[Frame, list[Reply]] = defaultdict(list)
+    """Return the forms of ratings, the commonest first, with ratings to try."""
+    by_frame = defaultdict(list)
     for reply in sorted(replies, key=lambda reply: -reply.earned):
         by_frame[reply.rating.frame].append(reply)
     unscaled = sorted(
@@ -311,9 +310,9 @@ def common_forms(replies: Sequence[Reply]) -> list[RatedForm]:
 
 
 def best_rows(replies: Sequence[Reply]) -> list[Reply]:
-    """Return the best paid rows, of other prompts and ratings as far as there are any.
+    """Return the best paid rows, those of different prompts and ratings first.
 
-    What is paid for one rating of its own, such as a truth, differs between them.
+    A rating that is right for one prompt only, such as a truth, differs between them.
     """
     best = sorted(replies, key=lambda reply: -reply.earned)
     different = []

@@ -1,4 +1,4 @@
-"""Search for completions beyond the strategies that are certainly wrong and paid."""
+"""Search for certainly wrong, paid completions that no strategy writes."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from rewardkit.probes.search.templates import (
 from rewardkit.strategies.strategy import Subject
 
 SHRINK_CALLS = 300
-"""Completions that are tried to make an exploit small. Our choice."""
+"""Completions that are tried to shrink an exploit. Our choice."""
 
-MOST_HOMES = 3  # prompts on which is searched, one after the other
+MOST_HOMES = 3  # prompts that are searched, one after the other
 WAVE_SIZE = 24  # completions that are tried at a time
-ELITE_SIZE = 8  # templates that others are made from
+ELITE_SIZE = 8  # templates that the next ones are made from
 
 MANY_WORDS = 12
 """Words from which full stops are tried in their place. Our choice."""
 
 FEW_REPEATS = 12
-"""Repeats of which single ones may be left out in part. Our choice."""
+"""Repeats up to which a part of one may be left out. Our choice."""
 
 
 @rule("exploit")
@@ -60,11 +60,11 @@ def exploits(
     calls: int = SEARCH_CALLS,
     seed: int = 0,
 ) -> Iterator[Finding]:
-    """Search for exploits that no finding explains, and make each as small as it goes.
+    """Search for exploits that no finding explains, and shrink each of them.
 
-    A part is left out if `find_why_unsearchable` says so, or where findings explain all
-    there is to gain. Where the time is over, the search ends with what it has. The same
-    seed gives the same exploits, the smallest first.
+    A part of the log is left out if findings explain all of its gains. When the time is
+    over, the search ends with what it has. The same seed gives the same exploits, the
+    smallest first.
 
     Args:
         observed: What was observed of the reward.
@@ -100,7 +100,7 @@ def search_exploits(
 
 
 def find_why_unsearchable(observed: Observed) -> str:
-    """Say why nothing can be searched for; "" where it can."""
+    """Say why there can be no search; "" if there can."""
     if observed.tries.is_over:
         return observed.tries.why_over
     parts = _group_by_part(observed)
@@ -117,7 +117,7 @@ def find_why_unsearchable(observed: Observed) -> str:
 
 def _group_by_part(observed: Observed) -> dict[str, list[Subject]]:
     """Group the subjects with a truth."""
-    parts: dict[str, list[Subject]] = defaultdict(list)
+    parts = defaultdict(list)
     for subject in observed.subjects_with_truth:
         parts[subject.part].append(subject)
     return parts
@@ -150,7 +150,7 @@ def _search_part(
 
 
 class ScoredTemplate(NamedTuple):
-    """A template, what it got on a subject, and its worth there."""
+    """A template with its outcome on a subject, and its worth there."""
 
     worth: float
     template: Template
@@ -164,7 +164,7 @@ def _climb(
     draw: np.random.Generator,
     until: int,
 ) -> Template | None:
-    """Edit the best templates so far; return the one that gains most, if any does."""
+    """Edit the best templates so far; return the one that gains most, or None."""
     scored = []
     best = None
     best_worth = 0.0
@@ -192,7 +192,7 @@ def _climb(
 def _write_new(
     gains: Gains, home: Subject, templates: Iterable[Template], most_new: int
 ) -> dict[str, Template]:
-    """Write completions that are wrong and were not tried, each with its template."""
+    """Write wrong completions that were not tried yet, each with its template."""
     new = {}
     for template in templates:
         text = write_wrong(template, home)
@@ -204,8 +204,8 @@ def _write_new(
 def _select_elite(
     scored: Sequence[ScoredTemplate], weights: Mapping[str, float]
 ) -> list[Template]:
-    """Select the templates of most worth, and the best by each component."""
-    # the newest of equal ones, so that the search moves on from where it began
+    """Select the templates of most worth, and the best for each component."""
+    # of equal templates the newest, so that the search moves on
     ranked = sorted(reversed(scored), key=lambda item: -round(item.worth, 6))
     elite = ranked[:ELITE_SIZE]
     for name, weight in weights.items():
@@ -244,14 +244,12 @@ def _shrink_exploit(gains: Gains, exploit: Exploit) -> Exploit:
 def shrink(template: Template, holds: Callable[[Template], bool]) -> Template:
     """Shrink a template by delta debugging (Zeller and Hildebrandt, 2002).
 
-    Segments are left out, then repeats, then words and signs of each text, and all of
-    it again until nothing can be left out by itself. The same input gives the same
-    output.
+    Leave out segments, then repeats, then words and characters of each text, until no
+    single one can be left out. The same input gives the same output.
 
     Args:
         template: A template that holds.
-        holds: Whether a template still does what it should; where it has no calls left,
-            that it does not.
+        holds: Whether a template is still paid; False once no calls are left.
     """
     before = None
     while template != before:
@@ -265,7 +263,7 @@ def shrink(template: Template, holds: Callable[[Template], bool]) -> Template:
 def _shrink_segment(
     template: Template, place: int, holds: Callable[[Template], bool]
 ) -> Template:
-    """Leave out what goes in the segment at a place."""
+    """Leave out what can be left out of the segment at a place."""
     best = template[place]
 
     def fits(segment: Segment) -> bool:

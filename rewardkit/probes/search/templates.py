@@ -1,6 +1,6 @@
-"""Templates of completions with slots for a prompt's own answers, and seeded edits.
+"""Templates of wrong completions with slots for a prompt's answers, and random edits.
 
-Each stays wrong. Edits take what a reward's code and rollouts hold.
+Edits insert texts from the reward's code and the rollouts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rewardkit.strategies.added_text import (
 from rewardkit.strategies.strategy import Subject
 
 WRONG_SLOTS = "\ue000\ue001\ue002"
-"""Slots of three wrong answers: few, so that what each earns can be measured."""
+"""Slots of three wrong answers: few, so that each of them can be measured."""
 
 BEFORE, BEHIND, OPENING, CLOSING, TAIL = "\ue003\ue004\ue005\ue006\ue007"
 """Slots of the format: around the reasoning, around the answer, behind it."""
@@ -48,7 +48,7 @@ NUMBER_TOKEN = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 class Segment(NamedTuple):
-    """A part of a completion: a text with slots, so many times."""
+    """A part of a completion: a text with slots, and its number of repeats."""
 
     text: str
     times: int = 1
@@ -59,7 +59,7 @@ Template = tuple[Segment, ...]
 
 
 def plain(subject: Subject, answer: str = WRONG_SLOTS[0]) -> Template:
-    """Return the template of a wrong answer in the subject's format, and no more."""
+    """Return the template of a bare wrong answer in the subject's format."""
     reasoning = REASONING if REASONING in subject.format.lead else ""
     texts = (BEFORE, reasoning, BEHIND, OPENING + answer + CLOSING, TAIL)
     return tuple(map(Segment, texts))
@@ -97,8 +97,8 @@ def write_wrong(template: Template, subject: Subject) -> str | None:
 def is_wrong(text: str, subject: Subject) -> bool:
     """Return whether a text states neither an accepted answer nor a number near one.
 
-    An answer in other words is not seen here; a template has to pay on several
-    prompts, so that such luck does not count.
+    An answer in other words is not noticed. A template must pay on several prompts, so
+    such luck does not count.
 
     >>> from rewardkit.answers.formats import Format
     >>> form = Format("bare")
@@ -130,7 +130,7 @@ def _states(text: str, answer: str, kind: str) -> bool:
     return False
 
 
-# --- what completions can be made of
+# --- the vocabulary of completions
 
 MOST_PHRASES, MOST_TAG_NAMES, LONGEST_PHRASE = 48, 12, 80
 FILLER_LENGTHS = (8, 20, 30, 120, 500)
@@ -150,16 +150,7 @@ STOCK_SENTENCES = (
     "## Reasoning\nStep by step:\n- first this\n- then that\n- so it follows",
 )
 STOCK_TAGS = (
-    "think",
-    "answer",
-    "step",
-    "reflection",
-    "summary",
-    "plan",
-    "check",
-    "verify",
-    "section",
-    "note",
+    "think answer step reflection summary plan check verify section note".split()
 )
 STOCK_WRAPS = (
     ("```\n", "\n```"),
@@ -176,10 +167,10 @@ IDENTIFIER = re.compile(r"[A-Za-z_]\w{1,30}")
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What completions can be made of.
+    """The texts that completions can be made of.
 
-    `texts` are by group, `wraps` are pairs that stand around something, `numbers` are
-    thresholds.
+    `texts` are by group, `wraps` are pairs of an opening and a closing text, `numbers`
+    are thresholds.
     """
 
     texts: Mapping[str, Sequence[str]]
@@ -213,7 +204,7 @@ def gather_vocabulary(observed: Observed, subjects: Sequence[Subject]) -> Vocabu
 def assemble_vocabulary(
     phrases: Sequence[str], names: Sequence[str], numbers: Sequence[int]
 ) -> Vocabulary:
-    """Assemble phrases, names of tags, thresholds, and what is usual."""
+    """Combine phrases, names of tags and thresholds with the usual texts."""
     tags = [
         (f"<{name}>", f"</{name}>") for name in dict.fromkeys((*names, *STOCK_TAGS))
     ]
@@ -237,8 +228,8 @@ def assemble_vocabulary(
 # --- edits
 
 EDIT_COUNTS = (1, 1, 2, 3, 5, 8, 12)
-"""Edits at a time, each as likely. Many at once meet what only several together earn.
-Our choice."""
+"""Numbers of edits at a time, equally likely. Many at once find texts that are only
+paid together. Our choice."""
 
 REPEAT_COUNTS = (2, 3, 5, 10)
 MOST_REPEATS = 200
@@ -257,7 +248,7 @@ def edit_template(
 
 
 def first_templates(template: Template, vocabulary: Vocabulary) -> Iterator[Template]:
-    """Yield what is tried first: much of each kind, around each state of the answer."""
+    """Yield the first templates: many texts of each group around each state."""
     texts = vocabulary.texts
     words = [f"{text}, " for text in texts["phrases"][:20]]
     additions = [

@@ -12,11 +12,10 @@ import numpy as np
 from rewardkit.answers.comparison import states_truth
 from rewardkit.answers.formats import Format
 from rewardkit.answers.judging import judge_log
-from rewardkit.answers.kinds import kind_of
-from rewardkit.answers.marks import find_likely_mark, find_marks
+from rewardkit.answers.marks import find_likely_mark
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.errors import RolloutsError
-from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import read_decimal
 from rewardkit.probes.code.constants import constants
 from rewardkit.probes.runner import RowOutcome, Tries, are_equal
 from rewardkit.probes.subjects.drafts import (
@@ -30,10 +29,7 @@ from rewardkit.probes.subjects.drafts import (
     with_format,
 )
 from rewardkit.probes.subjects.kinds import find_kinds
-from rewardkit.probes.subjects.log import (
-    ScoredPart,
-    read_labels,
-)
+from rewardkit.probes.subjects.log import SHARE_OF_TRY, ScoredPart, read_labels
 from rewardkit.probes.subjects.scales import (
     ENOUGH,
     Calibration,
@@ -49,20 +45,18 @@ from rewardkit.rewards.users_code import user_code
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 from rewardkit.strategies.strategy import (
-    Completion,
     Row,
     Subject,
     completion_of,
-    wrong_answers,
 )
 from rewardkit.targets.adapter import Adapter
-from rewardkit.targets.columns import CANONICAL, uses
+from rewardkit.targets.columns import CANONICAL
 
 MOST_SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
-FEW_SUBJECTS = 2  # prompts of a part where calls are slow
-CALLS_OF_A_RUN = 1500  # calls that all of it takes, about
-SCORING_SHARE = 0.2  # share of the budget for scoring the log
-SHARE_OF_REST = 0.1  # the same for the rows of it that nothing was chosen from
+FEW_SUBJECTS = 2  # prompts of a part if calls are slow
+CALLS_OF_A_RUN = 1500  # approximate number of calls of a whole probing
+SCORING_SHARE = 0.2  # share of the budget for scoring the sample of the log
+SHARE_OF_REST = 0.1  # share of the budget for scoring the other rows of the log
 
 MOST_LABELS_CHECKED = 1000  # completions whose labels are held to their truths
 CONTRADICTED = 0.1
@@ -77,7 +71,7 @@ GIVE_RIGHT_ONES = "give rollouts, or cases (cases=...), with right ones"
 
 @dataclass(frozen=True)
 class PartCalibration:
-    """What is known of a part: see `Calibration` for its modes."""
+    """The calibration of one part of the log, see `Calibration`."""
 
     mode: str
     why: str = ""
@@ -136,7 +130,10 @@ def calibrate(
 def _check_labels(
     labels: Sequence[bool | None], rows: Sequence[Row], name: str
 ) -> None:
-    """Raise RolloutsError for a label that calls right what its truth says is wrong."""
+    """Raise RolloutsError if a label calls all rows right that their truths call wrong.
+
+    A label with any wrong row is not checked.
+    """
     count = labels.count(True)
     if not count or False in labels:
         return
@@ -155,19 +152,19 @@ def _check_labels(
 
 
 def _pool(part: ScoredPart) -> tuple[tuple[Row, RowOutcome], ...]:
-    """Return the rows that were scored so far, with what they got."""
+    """Return the rows that were scored so far, with their outcomes."""
     outcomes = part.outcomes.items()
     return tuple((part.rows[place], outcome) for place, outcome in outcomes)
 
 
 def _calibrate_part(part: ScoredPart, count: int) -> PartCalibration:
-    """Choose the subjects of a part, as far as completions can be written for it."""
+    """Choose the subjects of a part, if completions can be written for it."""
     if not any(place in part.outcomes for place in part.places):
         return PartCalibration("slow", _explain_slow(part.tries))
     tries = part.tries
-    if tries.unwritable and not tries.worst_values:  # then no hole can be shown
+    if tries.unwritable and not tries.worst_values:  # no hole can be shown
         return PartCalibration("unknown")
-    # of several components for form one would say what is right
+    # a sum of components for form does not say which completions are right
     is_form = tries.reward.is_blind and len(tries.reward.all_components) > 1
     if tries.unwritable or is_form:
         mode = "unknown" if tries.unwritable else "no truth"
@@ -184,7 +181,7 @@ def _calibrate_by_truth(part: ScoredPart, count: int) -> PartCalibration:
     needs_format = kinds.isdisjoint(subject.kind for _, subject in of_log)
     to_write = drafted if needs_format else []
     best = best_format(part, to_write, is_slow=_is_slow(part.tries))
-    written: list[tuple[int, Subject]] = []
+    written = []
     if best.format:
         written = [(place, with_format(draft, best.format)) for place, draft in drafted]
     if not best.is_fully_paid:
@@ -237,12 +234,12 @@ def _write_like_log(
 ) -> Iterator[tuple[int, Subject]]:
     """Write drafts in formats of the log, for prompts without a right completion.
 
-    None where truths are objects of another form than answers: where there is a right
-    completion, the truth in its place is not paid.
+    Yield none if truths are objects of another form than answers. That is so if a truth
+    is not paid in place of the answer in a right completion.
     """
     forms = {int(part.groups[place]): subject.format for place, subject in of_log}
-    objects: list[Completion] = []
-    others: list[tuple[int, Subject]] = []
+    objects = []
+    others = []
     for place, draft in drafted:
         form = forms.get(int(part.groups[place]))
         if form is None:
@@ -264,10 +261,10 @@ def _write_like_log(
 def _is_share_in_percent(draft: Subject, option: Format) -> bool:
     """Return whether a share would be written in percent: 0.372 as "0.372 %"."""
     behind = (option.closing + option.tail).lstrip()
-    number = read_number(draft.right)
+    number = read_decimal(draft.right)
     if number is None or draft.right.endswith("%") or not behind.startswith("%"):
         return False
-    return abs(as_decimal(number)) <= 1
+    return abs(number) <= 1
 
 
 # --- where no right answer earns more
@@ -276,7 +273,7 @@ def _is_share_in_percent(draft: Subject, option: Format) -> bool:
 def _calibrate_undecided(
     part: ScoredPart, count: int, *, was_tried: bool
 ) -> PartCalibration:
-    """Say whether the truth is read at all."""
+    """Calibrate a part without subjects by whether its truth is read at all."""
     tries = part.tries
     if _is_slow(tries) and (not was_tried or tries.seconds_left < tries.budget / 2):
         return PartCalibration("slow", _explain_slow(tries))
@@ -299,7 +296,7 @@ def _calibrate_undecided(
 
 
 def _explain_none_right(part: ScoredPart, drafted: Placed) -> str:
-    """Say why no completion can be a right one; "" where one can, or none is needed."""
+    """Say why no completion can be right; "" if one can, or if none is needed."""
     reward, count = part.tries.reward, len(part.places)
     if part.labels:
         labels = [part.labels[place] for place in part.places]
@@ -337,7 +334,7 @@ def _explain_none_right(part: ScoredPart, drafted: Placed) -> str:
 
 
 def _ceiling(part: ScoredPart, place: int) -> float:
-    """Return full marks of all components for a row; without a range they are 1."""
+    """Return the full marks of a row's components; 1 each for those without a range."""
     reward = part.tries.reward.for_row(part.rows[place]) or part.tries.reward
     total = 0.0
     for component in reward.components:
@@ -360,7 +357,7 @@ def _truth_matters(part: ScoredPart) -> bool:
     ranked = part.ranked(part.places)
     truths = list(map(part.truth, part.places))
     rows = []
-    siblings: list[Sequence[Row]] = []
+    siblings = []
     rewards = []
     for place in [*ranked[:8], *ranked[-4:]]:
         truth = part.truth(place)
@@ -369,7 +366,7 @@ def _truth_matters(part: ScoredPart) -> bool:
             rows.append(part.tries.varied(part.rows[place], **other))
             siblings.append(part.siblings(place))
             rewards.append(part.earned(place))
-    outcomes = part.tries.outcomes(rows, siblings, share=0.3)
+    outcomes = part.tries.outcomes(rows, siblings, share=SHARE_OF_TRY)
     return any(
         outcome.is_tried and not math.isclose(outcome.reward, reward, abs_tol=1e-9)
         for outcome, reward in zip(outcomes, rewards, strict=True)
@@ -379,12 +376,11 @@ def _truth_matters(part: ScoredPart) -> bool:
 def _choose_without_truth(
     part: ScoredPart, count: int, *, is_flat: bool = False
 ) -> Measurements:
-    """Choose prompts by what their rollouts earn.
+    """Choose prompts by the rewards of their rollouts.
 
-    References are the best paid rollouts of prompts, the baseline is the worst. The
-    programs of those that earn the most are right, if others earn less. Where all earn
-    the same, `is_flat`, as none is right, whatever earns more and knows no
-    answer is a hole.
+    The reference of a prompt is its best paid rollout, the baseline of all is the worst
+    rollout. With `is_flat` all rollouts earn the same because none is right: then a
+    completion that earns more without knowing the answer is a hole.
     """
     ranked = part.ranked(part.places)
     if not ranked or part.is_flat is not is_flat:
@@ -392,13 +388,7 @@ def _choose_without_truth(
     if is_flat and _ceiling(part, ranked[0]) <= part.high:
         return []
     best = [place for place, *_ in part.by_prompt(ranked).values()]
-    highest = [at for at in best if part.outcomes[at].reward == part.high]
-    programs = [] if is_flat else _programs(part, highest[:count])
-    if programs:
-        of_programs, _ = compare_answers(part, programs, None)
-        if of_programs:
-            return of_programs
-    subjects: list[tuple[Subject, Scale]] = []
+    subjects = []
     for place in best[:count]:
         subject = part.plain(place)
         worst = part.text(ranked[-1])
@@ -415,35 +405,14 @@ def _choose_without_truth(
     return subjects
 
 
-def _programs(part: ScoredPart, places: Sequence[int]) -> Placed:
-    """Make subjects of rollouts that earn the most and hold a program in a fence."""
-    subjects: list[tuple[int, Subject]] = []
-    for place in places:
-        subject = part.plain(place)
-        for mark in find_marks(subject.reference):
-            if mark.format.name == "fence" and kind_of(mark.answer) == "code":
-                wrong = wrong_answers(mark.answer, "code")
-                draft = replace(subject, answer=mark.answer, kind="code", wrong=wrong)
-                subjects.append((place, with_format(draft, mark.format)))
-                break
-    return subjects
-
-
 def asks_for_truth(reward: Reward) -> bool:
-    """Return whether the reward reads a truth, by its parameters and code."""
+    """Return whether the reward reads a truth, as a parameter or from its row."""
     if "ground_truth" in reward.needs:
         return True
     for function in reward.functions:
         parts = [function] if isinstance(function, Adapter) else user_code(function)
-        if any(isinstance(part, Adapter) and _reads_truth(part) for part in parts):
-            return True
+        for part in parts:
+            if isinstance(part, Adapter) and part.gives_row:
+                if not TRUTH_NAMES.isdisjoint(constants([part.function])):
+                    return True
     return False
-
-
-def _reads_truth(adapter: Adapter) -> bool:
-    """Return whether an adapted function uses the truth, an argument or in its row."""
-    if "ground_truth" in adapter.needs:
-        return uses(adapter.called, "ground_truth")
-    if not adapter.gives_row:
-        return False
-    return not TRUTH_NAMES.isdisjoint(constants([adapter.function]))

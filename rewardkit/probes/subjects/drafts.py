@@ -1,9 +1,8 @@
 r"""Subjects whose right answer is known, from the truth or from a right completion.
 
-Where the truth states an answer, it is written in the format that is paid best.
-Otherwise the right answer is what stands in the mark of a right completion. Marks are
-tried: the reward has to be lost where the mark is left empty, and where the answer to
-another prompt stands in it.
+If the truth states an answer, it is written in the format that is paid best. Otherwise
+the right answer is read from the mark of a right completion. A mark is accepted by
+trial: the reward must be lost if the mark is empty or holds another prompt's answer.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import ScoredPart, in_turn
 from rewardkit.probes.subjects.scales import ENOUGH, TELLS, Placed
 from rewardkit.strategies.strategy import (
-    Completion,
     Subject,
     nearest_answer,
     wrong_answers,
@@ -58,14 +56,14 @@ MAY_LOSE = 0.5
 Our choice."""
 
 READ_KINDS = ("number", "choice", "json")
-"""Kinds whose answers are read, so that each has to be one."""
+"""Kinds whose answers are parsed, so that each answer must be of the kind."""
 
-LEAST_STATED = 4  # completions of either sort that tell something: our choice
+LEAST_STATED = 4  # least completions that state the truth, or do not: our choice
 RIGHT_PAID, OTHERS_PAID = 0.8, 0.5
-"""Share of the completions that state their truth which is paid at least, and of the
-others which is paid at most, where a reward tells the two apart. Our choice."""
+"""Shares paid by a reward that tells right from wrong: at least of the completions that
+state their truth, at most of the others. Our choice."""
 
-LEAST_ANSWERS = 3  # different answers, of which what all share is no part: our choice
+LEAST_ANSWERS = 3  # different answers from which shared text is no part of them
 
 # --- from the truth
 
@@ -73,13 +71,13 @@ LEAST_ANSWERS = 3  # different answers, of which what all share is no part: our 
 def drafts(part: ScoredPart) -> Iterator[tuple[int, Subject]]:
     """Yield subjects without a format, each with the place of its row.
 
-    Subjects with different answers come first. A prompt is left out if its truth states
-    no answer, or if no answer is certain to be wrong.
+    Different answers come first. A prompt is left out if its truth states no answer, or
+    if no answer is certainly wrong.
     """
     scored = [place for place in part.places if place in part.outcomes]
     places = dict.fromkeys([*scored, *part.places])
     answers = _state_answers(part, places)
-    # a record is no answer where no completion writes one
+    # if no completion writes JSON, a JSON truth is a record and no answer
     writes_objects = any(re.search(r"[{\[]", part.text(place)) for place in scored)
     stated = [
         place
@@ -96,10 +94,10 @@ def drafts(part: ScoredPart) -> Iterator[tuple[int, Subject]]:
 def _make_draft(
     part: ScoredPart, place: int, answers: Mapping[int, str], kind: str
 ) -> Subject | None:
-    """Make a subject of a row with a right answer and no format.
+    """Make a subject without a format; None if no answer is certainly wrong.
 
-    `answers` are the right ones of this row and of others. Those of others are wrong
-    here, unless their truth is the same. None where no answer is certain to be wrong.
+    `answers` are the right ones of all rows. Another row's answer is wrong here, unless
+    both rows have the same truth.
     """
     answer, truth = answers[place], part.truth(place)
     different = {
@@ -118,10 +116,10 @@ def _make_draft(
 
 
 def _state_answers(part: ScoredPart, places: Iterable[int]) -> dict[int, str]:
-    """State the answer of each truth.
+    """Return the answer that each truth states, by place.
 
-    Of a list that is the first item, or the whole list where completions write lists. A
-    list has none where right completions state all items, and no single one.
+    A list states its first item, or the whole list if completions write lists. It
+    states no answer if right completions name all items and never a single one.
     """
     truths = {place: part.rows[place].get("ground_truth") for place in places}
     lists = {
@@ -152,8 +150,8 @@ def _state_answers(part: ScoredPart, places: Iterable[int]) -> dict[int, str]:
 def with_format(draft: Subject, option: Format) -> Subject:
     """Return the subject with its completions written in this format.
 
-    A mark or unit that the right answer brings along is not written twice. The wrong
-    program is the right one with empty functions, as a checker asks for their names.
+    A mark or unit that is part of the right answer is not written twice. The wrong
+    program is the right one with empty functions, since a checker calls them by name.
     """
     option = option.without_doubles(draft.right)
     return replace(
@@ -168,9 +166,11 @@ def with_format(draft: Subject, option: Format) -> Subject:
 class BestFormat:
     """The format in which right answers earn most above wrong ones, if any.
 
-    `is_fully_paid` says that right answers earn as much there as the best rollouts,
-    `is_inverted` that wrong ones earn more in some format, and `is_tried` whether any
-    format was judged.
+    Attributes:
+        format: The format.
+        is_fully_paid: Whether right answers in it earn as much as the best rollouts.
+        is_inverted: Whether wrong answers earn more in some format.
+        is_tried: Whether any format was judged.
     """
 
     format: Format | None = None
@@ -180,7 +180,7 @@ class BestFormat:
 
 
 def best_format(part: ScoredPart, drafted: Placed, *, is_slow: bool) -> BestFormat:
-    """Try formats, those that the rollouts and prompts show first.
+    """Find the best format by trial; formats of rollouts and prompts come first.
 
     Args:
         part: Rollouts of one part of the log.
@@ -195,7 +195,7 @@ def best_format(part: ScoredPart, drafted: Placed, *, is_slow: bool) -> BestForm
     texts = list(map(part.text, best_paid))
     prompts = [draft.prompt for _, draft in chosen]
     candidates = propose_formats(texts, prompts, chosen[0][1].kind)
-    # where no rollout of a prompt is fully paid, a written answer need not be
+    # a prompt without a fully paid rollout says nothing about a format
     highest = [max(map(part.earned, part.beside(place))) for place, _ in chosen]
     is_paid = np.array(highest) >= ENOUGH * part.high
     if not is_paid.any():
@@ -223,9 +223,9 @@ def best_format(part: ScoredPart, drafted: Placed, *, is_slow: bool) -> BestForm
 def _score_formats(
     part: ScoredPart, formats: Sequence[Format], drafted: Placed, is_paid: Mask
 ) -> Iterator[tuple[Format, float, float]]:
-    """Yield what right and wrong answers earn in each format, on average.
+    """Yield each format with the mean rewards of right and of wrong answers in it.
 
-    Of the drafts those count that `is_paid` says, (drafts,), as far as they are judged.
+    The means are over the drafts in `is_paid`, (drafts,), without what was not judged.
     """
     written = []
     for form, (_, draft) in product(formats, drafted):
@@ -240,11 +240,11 @@ def _score_formats(
 
 def skeletons(part: ScoredPart, place: int, draft: Subject) -> Iterator[Format]:
     """Yield formats of rollouts that state the right answer, the best paid first."""
-    beside = part.ranked(part.beside(place))
-    for is_last in (False, True):  # an agent says it on the way
-        for other in beside:
-            if is_last or not part.labels or part.labels[other]:
-                form = skeleton(part.text(other), draft.right, last=is_last)
+    siblings = part.ranked(part.beside(place))
+    for is_last in (False, True):  # an agent may name the answer on the way
+        for sibling in siblings:
+            if is_last or not part.labels or part.labels[sibling]:
+                form = skeleton(part.text(sibling), draft.right, last=is_last)
                 if form is not None:
                     yield form
 
@@ -259,16 +259,16 @@ def logged(
 
     Args:
         part: Rollouts of one part of the log.
-        count: Prompts, at most.
-        has_estimates: Whether their answers say how likely the truths are.
+        count: The most prompts.
+        has_estimates: Whether answers estimate how likely the truths are.
 
     Returns:
-        Places and subjects; for each prompt with neutral reasoning and as it is.
+        Places and subjects, two of each prompt: with neutral reasoning and as it is.
     """
     right = part.by_prompt(
         place for place in part.ranked(part.places) if _is_right(part, place)
     )
-    marks: dict[int, dict[str, MarkedAnswer]] = {}
+    marks = {}
     for place, *_ in list(right.values())[:count]:
         in_text = find_marks(part.text(place))
         marks[place] = {mark.format.name: mark for mark in in_text}
@@ -284,7 +284,7 @@ def logged(
     if has_estimates:
         kind = ESTIMATE
     answers = {place: mark.answer for place, mark in stated.items()}
-    subjects: list[tuple[int, Subject]] = []
+    subjects = []
     for place, mark in stated.items():
         if kind in READ_KINDS and kind_of(mark.answer) != kind:
             continue  # "none" among numbers is no number
@@ -297,7 +297,7 @@ def logged(
 
 
 def states_estimates(part: ScoredPart) -> bool:
-    """Return whether completions say how likely the truths are."""
+    """Return whether completions estimate how likely the truths are."""
     places = [place for place in part.places if place in part.outcomes]
     truths = [part.rows[place].get("ground_truth") for place in places]
     texts = map(part.text, places)
@@ -305,7 +305,7 @@ def states_estimates(part: ScoredPart) -> bool:
 
 
 def _sharpen(named: Mapping[str, MarkedAnswer], name: str) -> MarkedAnswer:
-    """Return the mark within a line where completions mark their answers variously."""
+    """Return the mark of a row; of a marked line the clearer mark in it, if any."""
     mark = named[name]
     if name != "line":
         return mark
@@ -318,9 +318,9 @@ def _sharpen(named: Mapping[str, MarkedAnswer], name: str) -> MarkedAnswer:
 
 
 def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
-    """Move what all answers share into the mark: "4. I am sure." is the answer "4".
+    """Move the text that all answers share into the mark: "4. I am sure." becomes "4".
 
-    The first word of programs and queries is a part of them.
+    Programs and queries are left as they are, since they share their first word.
     """
     answers = [mark.answer for mark in stated.values()]
     if len(set(answers)) < LEAST_ANSWERS or common_kind(answers) == "code":
@@ -345,7 +345,7 @@ def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
 
 
 def _is_right(part: ScoredPart, place: int) -> bool:
-    """Return whether a row is right: by its label, else by full pay and a truth."""
+    """Return whether a row is right: by label, else if it has a truth and full pay."""
     if part.labels:
         return part.labels[place] is True
     if not part.truth(place) or part.span * ENOUGH <= 1e-9:
@@ -354,19 +354,20 @@ def _is_right(part: ScoredPart, place: int) -> bool:
 
 
 MarkTrial = tuple[int, str, bool]
-"""Place of a row, a completion for it, whether it must lose the reward."""
+"""Place of a row, a completion for it, and whether that must lose the reward."""
 
 
 def _find_mark(
     part: ScoredPart, marks: Mapping[int, Mapping[str, MarkedAnswer]]
 ) -> str | None:
-    """Find the mark that holds the answer in right completions, by trial.
+    """Find the mark that holds the answer in right completions, by three trials.
 
-    The first mark is taken that passes three trials: the reward is lost where the mark
-    is empty; it is lost where the mark holds the answer of another prompt, or one that
-    is paid less; and the right answer is paid in the mark of a completion that is paid
-    less. Without such a mark, one is taken that fails the second trial alone (to pay
-    another prompt's answer is a fault), else one that fails the third alone.
+    1. The reward is lost if the mark is empty.
+    2. It is lost if the mark holds another prompt's answer, or one that is paid less.
+    3. The right answer is paid in the mark of a completion that is paid less.
+
+    The first mark that passes all three is taken; else one that fails only the second
+    (paying another prompt's answer is a fault), else one that fails only the third.
 
     `marks` has, for the place of each right completion, its marks by name.
     """
@@ -374,8 +375,8 @@ def _find_mark(
     for place, named in marks.items():
         for name, mark in named.items():
             by_name[name][place] = mark
-    trials: dict[str, list[MarkTrial]] = {}
-    completions: list[Completion] = []
+    trials = {}
+    completions = []
     fewest_rows = max(min(2, len(marks)), len(marks) - 1)
     for name, in_rows in by_name.items():
         if len(in_rows) >= fewest_rows:
@@ -389,7 +390,7 @@ def _find_mark(
         for place, _, must_lose in plan:
             loss = part.earned(place) - next(rewards)
             limit = (TELLS if must_lose else MAY_LOSE) * part.span
-            is_lost = not loss <= limit  # what was not judged, NaN, is lost
+            is_lost = not loss <= limit  # NaN, not judged, counts as lost
             passes.append(is_lost is must_lose)
         count = len(plan) // 3
         is_needed = sum(passes[0::3]) >= count - 1
@@ -421,7 +422,7 @@ def _plan_mark_trials(
 
 
 def _find_unpaid(part: ScoredPart, place: int, name: str) -> MarkedAnswer:
-    """Find this mark in a less paid completion of the prompt, or take all of one."""
+    """Find this mark in a less paid completion of the prompt; else take its text."""
     enough = part.earned(place) - MAY_LOSE * part.span
     unpaid = []
     for other in part.ranked(part.beside(place)):
@@ -434,10 +435,10 @@ def _find_unpaid(part: ScoredPart, place: int, name: str) -> MarkedAnswer:
 
 
 def tells_answers_apart(part: ScoredPart) -> bool:
-    """Return whether completions that state their truth are paid, most others not.
+    """Return whether completions that state their truth are paid, and few others.
 
-    Of the others only marked answers of the truth's kind count: to pay no "none" among
-    numbers is a matter of form.
+    Only marked answers of the truth's kind count as others: a reward that does not pay
+    "none" where numbers are right may check the form alone.
     """
     right = []
     others = []
@@ -458,9 +459,9 @@ def tells_answers_apart(part: ScoredPart) -> bool:
 
 
 def against_unpaid(part: ScoredPart, place: int, subject: Subject) -> Subject:
-    """Return the subject with what an unpaid completion of its prompt states as wrong.
+    """Return the subject with the answer of an unpaid sibling as its first wrong one.
 
-    Where none states an answer in the same mark, it is returned as it is.
+    Return it unchanged if no unpaid sibling states an answer in the same mark.
     """
     unpaid = _find_unpaid(part, place, subject.format.name)
     if unpaid.format.name != subject.format.name:

@@ -20,12 +20,12 @@ KIND_NAMES = frozenset(
     "task task_type task_name source_dataset category domain subset problem_type "
     "question_type".split()
 )
-"""Columns, or keys of objects, that say of which kind a prompt is."""
+"""Columns, or keys of objects, that name the kind of a prompt."""
 OBJECT_NAMES = ("extra_info", "metadata", "info")
-"""Columns whose objects say more of a prompt."""
+"""Columns whose objects describe a prompt."""
 PROMPTS_OF_KIND = 2
-"""Prompts of a value on average, at least: else it names prompts. Our choice."""
-LEAST_TRUTHS = 2  # different truths of a kind, else it may be the truth
+"""Least mean number of prompts with a value: else it names prompts. Our choice."""
+LEAST_TRUTHS = 2  # different truths of a kind; with fewer it may be the truth
 ROWS_LOOKED_AT = 5_000  # rows in which columns are looked for: our choice
 
 Path = tuple[str, ...]
@@ -35,12 +35,12 @@ Path = tuple[str, ...]
 def find_kinds(
     rows: Sequence[Row], groups: Sequence[int] | Codes, reward: Reward
 ) -> list[str]:
-    """Return of which kind each row is, "" where there is one kind alone.
+    """Return the kind of each row, "" if there is only one kind.
 
-    Kinds are what a route goes by, else data sources. Without these they are the values
-    of a column, or of a key of `extra_info` and the like, that is named as kinds are;
-    or that the reward reads, and names a value of. Most of them have several truths:
-    else the column may well say the truth.
+    Kinds are the values that a route goes by, else data sources. Without these they are
+    the values of a column, or of a key of `extra_info` and the like, if it is named
+    like a kind, or if the reward reads it and its code holds one of the values. Most
+    kinds must have several truths: else the column may state the truth itself.
 
     Args:
         rows: All rows of the log.
@@ -70,7 +70,7 @@ def find_kinds(
 
 
 def _paths(rows: Sequence[Row]) -> Iterator[Path]:
-    """Yield the columns that are no canonical ones, and the keys of their objects."""
+    """Yield the columns that are not canonical, and the keys of their objects."""
     keys: dict[Path, None] = {}
     for row in rows:
         for name in row:
@@ -95,15 +95,15 @@ def _text_of(value: Any) -> str:
 def _kinds_of_groups(
     rows: Sequence[Row], groups: Iterable[int], path: Path
 ) -> dict[int, str]:
-    """Return the value of each group that has one, if these are kinds, else {}.
+    """Return the kind of each group that has one; {} if the values are no kinds.
 
-    Kinds are few short texts or whole numbers, one for all rows of a prompt.
+    Kinds are few short texts or whole numbers, the same for all rows of a group.
     """
     by_group: dict[int, str] = {}
     for row, group in zip(rows, groups, strict=True):
         value = _value_at(row, path)
         if isinstance(value, float) and value.is_integer():
-            value = int(value)  # pandas makes these of numbers beside a missing one
+            value = int(value)  # pandas makes floats of a column with missing numbers
         kind = _text_of(value)
         if not kind:
             continue
@@ -119,7 +119,7 @@ def _kinds_of_groups(
 def _have_several_truths(
     kinds: Sequence[str], rows: Sequence[Row], names: Collection[str]
 ) -> bool:
-    """Return whether most kinds have several truths, if there are truths at all."""
+    """Return whether most kinds have several truths, or there are no truths at all."""
     truths: dict[str, set[str]] = defaultdict(set)
     for kind, row in zip(kinds, rows, strict=True):
         if kind and len(truths[kind]) < LEAST_TRUTHS:

@@ -41,11 +41,11 @@ from rewardkit.strategies.strategy import (
 MOST_PARTS_OF_LOG = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
 
-MOST_IN_ORDER = 24  # prompts of which the first are chosen: our choice
-MOST_SCORED = 96  # rollouts of a part that are scored to see what the reward gives
-MOST_READ = 2000  # rollouts of a log that are scored to see which right ones lose
+MOST_IN_ORDER = 24  # prompts of a part up to which they stay in the log's order
+MOST_SCORED = 96  # rollouts of a part that are scored to calibrate it
+MOST_READ = 2000  # rollouts of a log that are scored to find right ones that lose
 MOST_SIBLINGS = 16  # scored rollouts of a prompt
-MOST_BESIDE = 8  # rows of a group, where the reward looks at it
+MOST_BESIDE = 8  # rows of a group, if the reward looks at groups
 SHARE_OF_TRY = 0.3  # share of the remaining budget for one try of completions
 
 Item = TypeVar("Item")
@@ -53,20 +53,20 @@ Item = TypeVar("Item")
 
 @dataclass(eq=False)
 class ScoredPart:
-    """Rows of one data source, or part of a route, and the reward to try them on.
+    """The rows of one data source, or part of a route, and the reward to try them on.
 
     Attributes:
         tries: The reward, and an account of what was tried.
         rows: All rows of the log.
         groups: Codes of the rows' groups, (rows,).
         labels: Whether a trusted column calls each row right, see `read_labels`; empty
-            where there is none.
-        outcomes: What was scored so far, by place; shared with the other parts.
-        name: The name of the part; "" where there is only one.
+            without such a column.
+        outcomes: Place -> the outcome of its row; shared with the other parts.
+        name: The name of the part, "" if it is the only one.
         places: The places of the part's rows, see `score` for their order.
-        rewards: All its rewards so far, of the log and of what was tried.
+        rewards: All rewards in this part so far, of logged and of written completions.
         low: The lowest reward of its rollouts, see `score`.
-        high: The highest.
+        high: The highest reward of its rollouts.
     """
 
     tries: Tries
@@ -81,12 +81,12 @@ class ScoredPart:
     high: float = 0.0
 
     def split(self, names: Sequence[str]) -> list[ScoredPart]:
-        """Split all rows by their names, largest part first; a single one has none."""
-        places: dict[str, list[int]] = defaultdict(list)
+        """Split all rows by name, the largest part first; a single part has no name."""
+        places = defaultdict(list)
         for place, name in enumerate(names):
             places[name].append(place)
         if len(places) == 1:
-            return [replace(self, places=range(len(self.rows)))]
+            return [replace(self, places=range(len(names)))]
         largest = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
         return [
             replace(self, name=name, places=in_part, rewards=[])
@@ -95,7 +95,7 @@ class ScoredPart:
 
     @property
     def span(self) -> float:
-        """Return how much more the best paid rollout earns than the worst."""
+        """Return the difference between the highest and the lowest reward."""
         return self.high - self.low
 
     @property
@@ -104,11 +104,11 @@ class ScoredPart:
         return self.span <= 1e-9
 
     def score(self, draw: np.random.Generator, *, share: float) -> None:
-        """Score rows: siblings of prompts drawn at random, up to a number.
+        """Score rows: siblings of prompts that are drawn at random, up to a number.
 
-        From here on many prompts stand in the order in which they were drawn, as a log
-        may have its kinds of task one after the other. Where all earn the same, as all
-        are right or all wrong, `low` is what other completions earn there.
+        A log may list one kind of task after the other, so many prompts are put into
+        the order in which they were drawn. If all rollouts earn the same, as all are
+        right or all wrong, `low` is the least that exchanged completions earn.
 
         Args:
             draw: Draws prompts.
@@ -136,8 +136,10 @@ class ScoredPart:
         """Score the other rows of the log, up to a number, unless a model is asked."""
         if self.tries.asks_model or self.tries.late:
             return
-        rest = [place for place in range(len(self.rows)) if place not in self.outcomes]
-        self._score_places(rest[: max(0, MOST_READ - len(self.outcomes))], share)
+        unscored = [
+            place for place in range(len(self.rows)) if place not in self.outcomes
+        ]
+        self._score_places(unscored[: max(0, MOST_READ - len(self.outcomes))], share)
 
     def _score_places(self, places: Sequence[int], share: float) -> None:
         rows = [self.rows[place] for place in places]
@@ -148,9 +150,9 @@ class ScoredPart:
                 self.outcomes[place] = outcome
 
     def _try_exchanged(self, places: Sequence[int]) -> Floats:
-        """Try rows with another's completion, and with none.
+        """Try rows with another row's completion, and with an empty one.
 
-        What is not judged counts as the highest.
+        A completion that is not judged counts as the highest.
         """
         subjects = []
         for place, other in zip(places, [*places[1:], *places[:1]], strict=True):
@@ -163,63 +165,59 @@ class ScoredPart:
         return completion_of(self.rows[place])
 
     def earned(self, place: int) -> float:
-        """Return what a row earned; -inf where it was not scored, or not judged."""
+        """Return the reward of a row; -inf if it was not scored or not judged."""
         outcome = self.outcomes.get(place, UNTRIED)
         return outcome.reward if outcome.is_judged else -math.inf
 
     def ranked(self, places: Sequence[int]) -> list[int]:
-        """Return those of `places` that were judged, the highest reward first."""
+        """Return the judged rows among `places`, the highest reward first."""
         judged = [place for place in places if self.earned(place) > -math.inf]
         return sorted(judged, key=lambda place: -self.earned(place))
 
     def by_prompt(self, places: Iterable[int]) -> dict[int, list[int]]:
         """Group rows by the code of their group, in the given order."""
-        groups: dict[int, list[int]] = defaultdict(list)
+        groups = defaultdict(list)
         for place in places:
             groups[int(self.groups[place])].append(place)
         return groups
 
     def beside(self, place: int) -> list[int]:
-        """List the rows of a row's group, the row itself among them."""
-        places = np.flatnonzero(self.groups == self.groups[place]).tolist()
-        return places
+        """List the rows of a row's group, including the row itself."""
+        return list(map(int, np.flatnonzero(self.groups == self.groups[place])))
 
     def siblings(self, place: int) -> tuple[Row, ...]:
-        """Return the rows beside one in its group, where the reward looks at them."""
+        """Return the other rows of a row's group, if the reward looks at groups."""
         if not self.tries.by_group:
             return ()
         beside = self.beside(place)[:MOST_BESIDE]
         return tuple(self.rows[other] for other in beside if other != place)
 
     def truth(self, place: int) -> dict[str, Any]:
-        """Return the columns of a row that may hold a truth, where they are filled."""
+        """Return the filled columns of a row that may hold a truth."""
         names = {"ground_truth", *self.tries.reward.needs} - NO_TRUTH_COLUMNS
         row = self.rows[place]
         return {name: row[name] for name in sorted(names) if row.get(name) is not None}
 
     def plain(self, place: int) -> Subject:
-        """Make a subject of a row of which nothing is known but what it earns."""
+        """Make a subject of a row without a known answer."""
         subject = plain_subject(self.rows[place])
         return replace(subject, part=self.name, siblings=self.siblings(place))
 
     def score_all(self, completions: Sequence[Completion]) -> list[float]:
-        """Try completions of subjects; NaN where not judged, or not tried."""
+        """Return the rewards of completions; NaN if one was not tried or not judged."""
         rewards = rewards_in(self.tries.on(completions, share=SHARE_OF_TRY))
         self.rewards += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
 
     def score_answers(self, subjects: Iterable[Subject]) -> Floats:
-        """Return what right and wrong answers of subjects earn, (subjects, 2)."""
+        """Return the rewards of right and wrong answers of subjects, (subjects, 2)."""
         return np.array(self.score_all(both_answers(subjects))).reshape(-1, 2)
 
 
 def plain_subject(row: Row) -> Subject:
-    """Make a subject of a row of which nothing is known."""
-    text, form = completion_of(row), Format("bare")
-    prompt = prompt_of(row)
-    return Subject(
-        row.get("rollout_id"), row, prompt, None, "text", (), form, text, text
-    )
+    """Make a subject of a row without a known answer."""
+    text, form, row_id = completion_of(row), Format("bare"), row.get("rollout_id")
+    return Subject(row_id, row, prompt_of(row), None, "text", (), form, text, text)
 
 
 def in_turn(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[Item]:
@@ -233,12 +231,12 @@ def in_turn(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[Item
 
 
 def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
-    """Read from labels whether each row is right; None where the label is missing.
+    """Read from labels whether each row is right; None if the label is missing.
 
-    As `read_label`; all rows of a log may be right, or all wrong, too.
+    Unlike in `read_label`, all rows may be right, or all wrong.
 
     Raises:
-        RolloutsError: No values, or other ones.
+        RolloutsError: There are no labels, or they are not read as right and wrong.
 
     >>> read_labels(["true", "No", None], "ok"), read_labels([-1, 1, -1], "ok")
     ([True, False, None], [False, True, False])
@@ -255,7 +253,7 @@ def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
 
 
 def rollouts_of(cases: Sequence[Case]) -> Rollouts:
-    """Return cases as rollouts, each with the name of its case and a group of its own.
+    """Return cases as rollouts, each with the name of its case and its own group.
 
     Raises:
         CasesError: A probe wrote all of them.
@@ -269,10 +267,10 @@ def rollouts_of(cases: Sequence[Case]) -> Rollouts:
 
 
 def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
-    r"""Return rollouts with cases behind them, each as a group of its own.
+    r"""Return rollouts followed by cases, each with its own group.
 
-    Those that a probe wrote are left out: they are no example of how answers are
-    written. Those that stand among the rollouts already are not repeated.
+    Cases that a probe wrote are left out, since they do not show how answers are
+    written. Cases that are among the rollouts already are not repeated.
 
     >>> half = Case("half a letter", {"completion": "\ud83d"})
     >>> table = pd.DataFrame({"rollout_id": [7], "completion": "4"})

@@ -19,9 +19,9 @@ from rewardkit.strategies.strategy import Row, Subject
 TELLS = 0.02
 """Share of the span of all rewards by which right and wrong must differ. Our choice."""
 ENOUGH = 0.98
-"""Share of the highest reward of the rollouts that makes a right answer fully paid."""
+"""Share of the rollouts' highest reward from which a right answer is fully paid."""
 LOG_RIGHT = 0.6  # gain from which an answer of the log counts as right: our choice
-LONGEST_LOGGED = 2000  # characters of an answer that is kept of a log
+LONGEST_LOGGED = 2000  # characters of the longest answer that is read from a log
 
 Placed = Sequence[tuple[int, Subject]]
 """Subjects, each with the place of its row."""
@@ -29,11 +29,11 @@ Placed = Sequence[tuple[int, Subject]]
 
 @dataclass(frozen=True)
 class Scale:
-    """What completions of a subject earn.
+    """The rewards of completions of a subject.
 
-    `right` and `wrong` are in the same format; `plain` is a wrong answer without any
-    format; `floor` is the least that anything earns; `logged` is what unpaid rows of
-    the log earn, the lower median.
+    `right` and `wrong` answers are in the same format. `plain` is a wrong answer
+    without any format, `floor` the least that anything earns, `logged` the lower median
+    of unpaid rows of the log.
     """
 
     right: float
@@ -44,57 +44,59 @@ class Scale:
 
     @property
     def openly_wrong(self) -> float:
-        """Return what a wrong answer earns without a trick, however it is written.
+        """Return the most that a wrong answer earns without a trick.
 
-        A confidence beside it, or no form at all, may cost it less.
+        It may earn more without any format, or with a low stated confidence.
         """
         return max(self.wrong, self.plain, self.logged)
 
     @property
     def wrong_share(self) -> float:
-        """Return what a wrong answer in good form earns, as a share of full marks."""
+        """Return the wrong answer's reward above the floor as a share of full marks."""
         return (self.wrong - self.floor) / self.ceiling
 
     @property
     def ceiling(self) -> float:
-        """Return what a right answer earns beyond the least."""
+        """Return the reward of a right answer above the floor."""
         return self.right - self.floor
 
     @property
     def span(self) -> float:
-        """Return what being right adds."""
+        """Return the reward that being right adds."""
         return self.right - self.wrong
 
     def gain(self, reward: float) -> float:
-        """Return a reward as a share of what being right adds.
-
-        That is 0 for the plain wrong answer, 1 for the right one.
-        """
+        """Return a reward as a share of the span: 0 is wrong, 1 is right."""
         return (reward - self.wrong) / self.span
 
 
 Measurements = Sequence[tuple[Subject, Scale]]
-"""Subjects, each with what its completions earn."""
+"""Subjects, each with its scale."""
 
 
 @dataclass(frozen=True)
 class Calibration:
     """The subjects on which right answers earn more than wrong ones, with scales.
 
-    `pool` are rollouts with what they earned. `modes` says of each part:
+    Attributes:
+        subjects: The subjects.
+        scales: Rollout id of a subject -> its scale.
+        pool: Rollouts of the log with their outcomes.
+        modes: Part of the log -> how it is paid:
 
-    - "truth": answers are compared with the truth;
-    - "no truth": the reward does not ask for it, or the rollouts have none;
-    - "deaf": the reward asks for it and pays right and wrong alike;
-    - "inverted": wrong answers earn more;
-    - "unknown": no right answer is paid more than a wrong one; `why` says what would
-      decide;
-    - "slow": the budget was over before that;
-    - "constant": all completions earn the same; `constants` has what, and how many.
-
-    `left_out` are prompts on which right and wrong answers earn the same, though they
-    differ on other prompts in the same format. `labels` says of each rollout what the
-    label does, by its id.
+            - "truth": answers are compared with the truth;
+            - "no truth": the reward does not read it, or the rollouts have none;
+            - "deaf": the reward reads it and pays right and wrong alike;
+            - "inverted": wrong answers earn more;
+            - "unknown": no right answer is paid more than a wrong one;
+            - "slow": the budget was over before that was known;
+            - "constant": all completions earn the same.
+        why: Part -> why it could not be probed, and what would help.
+        left_out: Prompts on which right and wrong answers earn the same, though they
+            differ on other prompts in the same format.
+        constants: Part in the mode "constant" -> the reward, and the number of
+            completions that earn it.
+        labels: Rollout id -> whether the label calls it right.
     """
 
     subjects: tuple[Subject, ...]
@@ -114,7 +116,7 @@ class Calibration:
 
     @property
     def mode(self) -> str:
-        """Return the mode of all parts; of several the one that tells most."""
+        """Return the most informative mode of all parts."""
         for mode in ("truth", "no truth", "deaf", "inverted"):
             if mode in self.modes.values():
                 return mode
@@ -122,9 +124,9 @@ class Calibration:
 
     @property
     def stand_in(self) -> Subject | None:
-        """Return a subject for probes to which right and wrong do not matter.
+        """Return a subject for probes that need no known answer.
 
-        That is the first, or a rollout as it is, or None where there is neither.
+        That is the first subject, else the first rollout as it is, else None.
         """
         if self.subjects:
             return self.subjects[0]
@@ -132,12 +134,12 @@ class Calibration:
 
     @property
     def judged(self) -> list[tuple[Row, float]]:
-        """Return the rollouts that were judged, with what they earned."""
+        """Return the rollouts that were judged, with their rewards."""
         return [(row, out.reward) for row, out in self.pool if out.is_judged]
 
     @property
     def rewards(self) -> list[float]:
-        """Return what the rollouts earned that were judged."""
+        """Return the rewards of the rollouts that were judged."""
         return [reward for _, reward in self.judged]
 
 
@@ -149,27 +151,27 @@ def compare_answers(
 ) -> tuple[Measurements, Measurements]:
     """Find the prompts on which right answers earn more than wrong ones.
 
-    Each is kept in its fairest format.
+    A prompt with several such subjects keeps the one in the fairest format.
 
     Args:
         part: Rollouts of one part of the log.
-        written: Subjects; a prompt may have several, each in a format of its own.
+        written: Subjects; a prompt may have several, each in a different format.
         usual: The format in which right answers were written.
 
     Returns:
-        The subjects of these prompts with their scales, and those of prompts on which
-        right and wrong answers earn the same in the usual format, or in one in which
-        they do not on other prompts.
+        The subjects of these prompts with their scales, and the subjects of prompts on
+        which right and wrong answers earn the same: in the usual format, or in a format
+        in which they differ on other prompts.
     """
-    apart: dict[int, list[tuple[Subject, Scale]]] = defaultdict(list)
-    alike: list[tuple[int, Subject, Scale]] = []
+    apart = defaultdict(list)
+    alike = []
     for place, subject, scale, difference in _score_answers(part, written):
         span = max(part.high - scale.floor, scale.ceiling, 1e-9)
         if difference > TELLS * span:
             apart[place].append((subject, scale))
         elif not math.isnan(difference):
             alike.append((place, subject, scale))
-    subjects: list[tuple[Subject, Scale]] = []
+    subjects = []
     unpaid = []
     openings = {usual.opening} if usual else set()
     for place, options in apart.items():
@@ -193,15 +195,15 @@ def compare_answers(
 def _score_answers(
     part: ScoredPart, written: Placed
 ) -> Iterator[tuple[int, Subject, Scale, float]]:
-    """Score what subjects have written; yield each with its scale.
+    """Score the right and wrong answers of subjects; yield each with its scale.
 
-    In the scale, what was not judged counts as the least. The last item is how much
-    more the right answer earns than the wrong one, NaN where one was not judged.
+    In the scale, a completion that was not judged counts as the least. The last item is
+    the right answer's reward less the wrong one's, NaN if one was not judged.
     """
     subjects = [subject for _, subject in written]
     pairs = part.score_answers(subjects)
     others = np.full(pairs.shape, math.nan)
-    if not part.tries.late:  # what has no form may be late as well
+    if not part.tries.late:  # a completion without a format may be late as well
         others = part.score_answers(
             replace(subject, reference=f"It is {subject.wrong[0]}.", baseline="")
             for subject in subjects
@@ -218,9 +220,9 @@ def _score_answers(
 
 
 def _choose_fairest(options: Measurements) -> tuple[Subject, Scale]:
-    """Choose where being right adds most; of equal ones one with neutral reasoning.
+    """Choose the format in which being right adds most; of equal ones a neutral one.
 
-    What a rollout says besides its answer may be paid for right and wrong alike.
+    The reasoning of a rollout may be paid for by itself, right or wrong.
     """
     widest = max(scale.span for _, scale in options)
     fair = [option for option in options if option[1].span >= ENOUGH * widest]
@@ -230,7 +232,7 @@ def _choose_fairest(options: Measurements) -> tuple[Subject, Scale]:
 def read_answers(
     part: ScoredPart, place: int, form: Format, scale: Scale
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Read the answers of a prompt's completions in a format: paid and unpaid."""
+    """Read the paid and the unpaid answers of a prompt's completions in a format."""
     is_paid: dict[str, bool] = {}
     for sibling in part.beside(place):
         answer = form.read_answer(part.text(sibling))
