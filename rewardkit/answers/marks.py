@@ -104,19 +104,22 @@ def find_likely_place(completion: str) -> MarkedPlace:
         inside = inside or place
     if inside:
         return inside
-    box = colon = None
-    if "\\" in completion:
-        box = next(_find("box", CLEAR_MARKS["box"], completion), None)
-    if ":" in completion:
-        colon = next(_find("colon", LOOSE_MARKS["colon"], completion), None)
+    box = _find_first("box", "\\", completion)
+    colon = _find_first("colon", ":", completion)
     if box and colon and box.end < colon.start:
         label = completion[completion.rfind("\n", 0, colon.start) + 1 : colon.start]
         if "answer" in label.lower():  # it takes the box back
             return colon
-    brackets = None
-    if "[" in completion:
-        brackets = next(_find("brackets", CLEAR_MARKS["brackets"], completion), None)
-    return box or brackets or colon or MarkedPlace("bare", 0, len(completion))
+    first = box or _find_first("brackets", "[", completion) or colon
+    return first or MarkedPlace("bare", 0, len(completion))
+
+
+def _find_first(name: str, sign: str, completion: str) -> MarkedPlace | None:
+    """Return the place of a mark; no extractor runs where its sign is missing."""
+    if sign not in completion:
+        return None
+    extractor = CLEAR_MARKS.get(name) or LOOSE_MARKS[name]
+    return next(_find(name, extractor, completion), None)
 
 
 def find_likely_mark(completion: str) -> MarkedAnswer:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from statistics import fmean
 from typing import Any
 
-from rewardkit.answers.formats import TAG
 from rewardkit.answers.judging import JudgedLog
 from rewardkit.answers.logged import Answers, LoggedAnswer
+from rewardkit.answers.requests import (
+    ASKS_FOR_LENGTH,
+    ASKS_FOR_NOTHING_ELSE,
+    find_marks_asked_for,
+)
 from rewardkit.answers.stated import read_statement
 from rewardkit.answers.traits import (
     FORM_TRAIT,
@@ -39,6 +42,30 @@ that is treated as it should be. Our choice."""
 
 UNREAD = Trait("unread", "", 1.0)
 """What is paid in place of the truth, which nothing reads."""
+
+
+MOST_CLASSES = 12
+"""Different truths up to which they are classes. Our choice."""
+FEWEST_OF_CLASS = 4
+"""Prompts of a class on which nothing is paid, so that it is no chance. Our choice."""
+PAID_PROMPTS = 0.5
+"""Share of the other prompts that have a paid row, at least. Our choice."""
+WORD_SHARE, TIMES_ELSEWHERE = 0.3, 2
+"""Share of a class's rows that state its word, and times as often as elsewhere. Our
+choice."""
+
+TRAITS_OF_LENGTH_ASKED = ("length", "before", "window")
+TRAITS_OF_PLACE = ("behind", "before", "line", "window")
+TRAITS_ON_CURVE = (*TRAITS_OF_PLACE, "length")
+
+LEAST_ON_CURVE = 20  # rows of which a curve is one
+NEAR_ON_CURVE = 0.1
+"""Share of what rows differ by that neighbours on a curve do. Our choice."""
+
+LEAST_WRONG = 3  # wrong rows of which a mean means something
+STILL_READ = 0.5
+"""Share of what being right adds that it adds in long completions, too, and share of
+what right ones lose that wrong ones lose. Our choice."""
 
 
 @dataclass(frozen=True)
@@ -69,17 +96,14 @@ class Misjudged:
         """What the sentence of its finding needs."""
         totals = Counter(answer.part for answer in self.rows)
         counts = Counter(answer.part for answer in self.at_fault)
-        by_part: list[str] = []
-        if len(totals) > 1:
-            for part, count in counts.most_common():
-                by_part.append(f"{part} {count} of {totals[part]}")
+        parts = counts.most_common() if len(totals) > 1 else []
         rewards = [answer.reward for answer in self.at_fault]
         return {
             "gain": 1.0,
             "most": max(rewards),
             "least": min(rewards),
             "prompts": len({answer.prompt for answer in self.at_fault}),
-            "by_part": most(by_part),
+            "by_part": most([f"{part} {n} of {totals[part]}" for part, n in parts]),
             "logged": True,
             "trait": self.trait.kind if self.trait else "",
             "common": self.trait.says if self.trait else "",
@@ -113,9 +137,9 @@ def find_misjudged(log: JudgedLog, *, is_unread: bool = False) -> Iterator[Misju
         fully_paid = [answer for answer in paid_right if answer.is_paid] or paid_right
         read_wrong = [answer for answer in read_rows if answer.is_right is False]
         is_length = _lose_by_length(lost, paid_right, read_wrong)
-        trait = find_trait(lost, fully_paid, "are paid", is_length=is_length)
+        trait = find_trait(lost, fully_paid, is_length=is_length)
         is_known = trait is not None and not _is_asked_for(trait, lost, fully_paid)
-        is_rule = trait is not None and is_known and _is_rule(trait, lost)
+        is_rule = is_known and _is_rule(trait, lost)
         is_place = trait is None or trait.figure in TRAITS_ON_CURVE
         if is_place and _go_with_length(right):
             is_rule, lost = False, []  # a curve of lengths says more than one limit
@@ -133,25 +157,22 @@ def _find_paid_wrong(
     """Find wrong answers that are paid; of few only where words set them apart."""
     paid_rows = [answer for answer in wrong if answer.is_paid_whole]
     unpaid_rows = [answer for answer in wrong if not answer.is_paid_whole]
-    wording = None
-    if unpaid_rows and not is_unread:
-        wording = find_wording(paid_rows, unpaid_rows, "earn less")
-    is_rule = wording is not None and _is_rule(wording, paid_rows)
-    if not is_rule and not are_many(paid_rows, unpaid_rows):
+    wording = None if is_unread else find_wording(paid_rows, unpaid_rows)
+    if not (_is_rule(wording, paid_rows) or are_many(paid_rows, unpaid_rows)):
         return
     truths = {answer.prompt: answer.truth for answer in paid_rows if answer.is_open}
-    trait = UNREAD if is_unread else None
-    if unpaid_rows and not is_unread:
-        trait = find_trait(paid_rows, unpaid_rows, "earn less", wording=wording)
-    if trait is not None and trait.kind == TOOL_TRAIT:
-        truths = {}
-    elif truths and not is_unread:
-        trait = None
     silent = sum(answer.states_nothing for answer in paid_rows)
+    trait: Trait | None = UNREAD
+    if not is_unread:
+        trait = find_trait(paid_rows, unpaid_rows, wording=wording)
+        if trait and trait.kind == TOOL_TRAIT:
+            truths = {}
+        elif truths:
+            trait = None
     if trait and trait.kind == FORM_TRAIT and not silent:
         trait = replace(trait, kind="")  # the answers are marked
-    if trait and silent == len(paid_rows):
-        if trait.figure in ("answer", *TRAITS_OF_PLACE):
+    elif trait and trait.figure in ("answer", *TRAITS_OF_PLACE):
+        if silent == len(paid_rows):
             trait = None  # it is one of answers, and there are none
     details = {
         **details,
@@ -175,32 +196,29 @@ def find_unpaid_truths(answers: Answers) -> Iterator[Misjudged]:
     for answer in answers:
         if answer.truth is not None and not math.isnan(answer.gain):
             judged.append(answer)
-    truths = {answer.truth for answer in judged}
+    truths = dict.fromkeys(answer.truth or "" for answer in judged)
     if not 1 < len(truths) <= MOST_CLASSES:
         return  # before any completion is read
-    by_truth: dict[str, list[tuple[str, LoggedAnswer]]] = defaultdict(list)
-    words, paid_words = set(), set()
+    stated: list[tuple[str, LoggedAnswer]] = []
     for answer in judged:
         word = normal_text(read_statement(answer.completion).answer)
-        by_truth[str(answer.truth)].append((word, answer))
-        words.add(word)
-        if answer.is_paid:
-            paid_words.add(word)
-    if not words.isdisjoint(map(normal_text, by_truth)):
+        stated.append((word, answer))
+    words = {word for word, _ in stated}
+    paid_words = {word for word, answer in stated if answer.is_paid}
+    if not words.isdisjoint(map(normal_text, truths)):
         return  # truths are no codes
-    for truth, stated in by_truth.items():
-        rows = [row for _, row in stated]
+    for truth in truths:
+        rows = [answer for answer in judged if answer.truth == truth]
         is_paid_once = any(row.is_paid for row in rows)
         if is_paid_once or len({row.prompt for row in rows}) < FEWEST_OF_CLASS:
             continue
-        others = []
-        for other in by_truth.keys() - {truth}:
-            others += by_truth[other]
-        paid_prompts = {row.prompt for _, row in others if row.is_paid}
-        share = len(paid_prompts) / len({row.prompt for _, row in others})
-        word, count = Counter(word for word, _ in stated).most_common(1)[0]
-        usual = sum(other == word for other, _ in others) / len(others)
-        fewest = max(WORD_SHARE, TIMES_ELSEWHERE * usual) * len(rows)
+        others = [answer for answer in judged if answer.truth != truth]
+        paid_prompts = {answer.prompt for answer in others if answer.is_paid}
+        share = len(paid_prompts) / len({answer.prompt for answer in others})
+        counts = Counter(word for word, answer in stated if answer.truth == truth)
+        word, count = counts.most_common(1)[0]
+        usual = sum(other == word for other, _ in stated) - count
+        fewest = max(WORD_SHARE, TIMES_ELSEWHERE * usual / len(others)) * len(rows)
         is_lost = word and word not in paid_words and count >= fewest
         if is_lost and share >= PAID_PROMPTS:
             details = {
@@ -209,68 +227,8 @@ def find_unpaid_truths(answers: Answers) -> Iterator[Misjudged]:
                 "most": max(row.reward for row in rows),
                 "share": share,
             }
-            lost = [row for other, row in stated if other == word]
+            lost = [row for other, row in stated if (other, row.truth) == (word, truth)]
             yield Misjudged("truth_unpaid", lost, rows, details=details)
-
-
-MOST_CLASSES = 12
-"""Different truths up to which they are classes. Our choice."""
-FEWEST_OF_CLASS = 4
-"""Prompts of a class on which nothing is paid, so that it is no chance. Our choice."""
-PAID_PROMPTS = 0.5
-"""Share of the other prompts that have a paid row, at least. Our choice."""
-WORD_SHARE, TIMES_ELSEWHERE = 0.3, 2
-"""Share of a class's rows that state its word, and times as often as elsewhere. Our
-choice."""
-
-
-ASKS_FOR_NOTHING_ELSE = re.compile(
-    r"(?i)\bnothing (?:but|else)\b|\bno other text\b"
-    r"|\b(?:reply|answer|respond|output|return|write) (?:with |in )?only\b"
-)
-"""What a prompt says that wants an answer with no text beside it."""
-AMOUNTS = {
-    **{"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"},
-    **{"ten": "10", "twenty": "20", "fifty": "50", "hundred": "100"},
-}
-"""Number words of the lengths that prompts ask for, in digits."""
-ASKS_FOR_LENGTH = re.compile(
-    r"(?ix) \b(?:at\ most|at\ least|than|under|below|within|up\ to|max|maximum|limit"
-    r"|exceed|exactly|between|in|single) \W+ (?:\w+\W+){0,3}?"
-    rf"(?:\d+|a|{'|'.join(AMOUNTS)}) [\ -]"
-    r"(words?|characters?|letters?|tokens?|sentences?|lines?|paragraphs?)\b"
-    r"| \b\d+ [\ -] (words?|characters?|tokens?|sentences?)"
-    r"\W+ (?:or\ (?:less|fewer|more)|at\ most|at\ least|max|maximum|limit|long)\b"
-)
-"""What a prompt says that wants so many words, or sentences; its groups, the unit."""
-
-
-def read_length_asked(prompt: str) -> str:
-    """Return the amounts and the unit of the length that a prompt asks for, or "".
-
-    >>> read_length_asked("Use at most 50 words."), read_length_asked("Name two words.")
-    ('50 word', '')
-    >>> read_length_asked("Keep it under one hundred WORDS.")
-    '100 word'
-    >>> read_length_asked("Write between 500 and 1,000 characters.")
-    '500 1000 character'
-    """
-    match = ASKS_FOR_LENGTH.search(prompt)
-    if match is None:
-        return ""
-    amounts: list[str] = []
-    for word in re.findall(r"\d+|[a-z]+", match[0].lower().replace(",", "")):
-        if word == "hundred" and amounts:  # one hundred
-            amounts[-1] += "00"
-        elif word in AMOUNTS or word.isdecimal():
-            amounts.append(AMOUNTS.get(word, word))
-    unit = (match[1] or match[2]).lower().removesuffix("s")
-    return " ".join([*(amounts or ["1"]), unit])
-
-
-TRAITS_OF_LENGTH_ASKED = ("length", "before", "window")
-TRAITS_OF_PLACE = ("behind", "before", "line", "window")
-TRAITS_ON_CURVE = (*TRAITS_OF_PLACE, "length")
 
 
 def _is_asked_for(trait: Trait, lost: Answers, paid_rows: Answers) -> bool:
@@ -293,30 +251,11 @@ def _is_asked_for(trait: Trait, lost: Answers, paid_rows: Answers) -> bool:
     return all(map(ASKS_FOR_NOTHING_ELSE.search, prompts))
 
 
-def find_marks_asked_for(answers: Answers) -> set[str]:
-    """Find the marks of answers for which their own prompts ask."""
-    marks = set()
-    for answer in answers:
-        mark, written = answer.statement.mark, WRITTEN_MARKS.get(answer.statement.mark)
-        if mark == "tag":
-            tags = TAG.findall(answer.completion[: answer.statement.before])
-            written = f"<{tags[-1]}>" if tags else None
-        before, sign, _ = answer.prompt[0].partition(written or " ")
-        if written and sign and not FORBIDS.search(before[-LONGEST_BAN:]):
-            marks.add(mark)
-    return marks
-
-
-WRITTEN_MARKS = {"box": r"\boxed", "####": "####"}
-"""Name of a mark -> how a prompt writes it that asks for it."""
-LONGEST_BAN = 40
-FORBIDS = re.compile(r"(?i)(?:\b(?:not|never|without|no)|n't)\b[^.\n]*\Z")
-"""Characters before a mark, and what stands there where a prompt does not want it."""
-
-
-def _is_rule(trait: Trait, lost: Answers) -> bool:
-    """Whether nearly all rows of a trait are lost, however few they are of all."""
-    return len(lost) >= LEAST_OF_TRAIT and trait.others <= IN_OTHERS * len(lost)
+def _is_rule(trait: Trait | None, at_fault: Answers) -> bool:
+    """Whether nearly all rows of a trait are at fault, however few they are of all."""
+    if trait is None or len(at_fault) < LEAST_OF_TRAIT:
+        return False
+    return trait.others <= IN_OTHERS * len(at_fault)
 
 
 def _lose_by_length(lost: Answers, paid_right: Answers, wrong: Answers) -> bool:
@@ -331,11 +270,8 @@ def _lose_by_length(lost: Answers, paid_right: Answers, wrong: Answers) -> bool:
     )
     if limit is None:
         return False
-    long_wrong: list[float] = []
-    short_wrong: list[float] = []
-    for answer in wrong:
-        side = long_wrong if len(answer.completion) > limit else short_wrong
-        side.append(answer.reward)
+    short_wrong = [row.reward for row in wrong if len(row.completion) <= limit]
+    long_wrong = [row.reward for row in wrong if len(row.completion) > limit]
     if min(len(long_wrong), len(short_wrong)) < LEAST_WRONG:
         return False
     lost_mean = fmean(answer.reward for answer in lost)
@@ -352,25 +288,12 @@ def _go_with_length(right: Answers) -> bool:
     Most of them earn something between nothing and full marks.
     """
     between = [answer for answer in right if not (answer.is_paid or answer.is_unpaid)]
-    gains = [answer.gain for answer in sorted(right, key=_length_of)]
+    in_order = sorted(right, key=lambda answer: len(answer.completion))
+    gains = [answer.gain for answer in in_order]
     if len(gains) < LEAST_ON_CURVE or len(between) < len(right) / 2:
         return False
     steps = [abs(after - gain) for gain, after in pairwise(gains)]
     return fmean(steps) <= NEAR_ON_CURVE * (max(gains) - min(gains))
-
-
-def _length_of(answer: LoggedAnswer) -> int:
-    return len(answer.completion)
-
-
-LEAST_ON_CURVE = 20  # rows of which a curve is one
-NEAR_ON_CURVE = 0.1
-"""Share of what rows differ by that neighbours on a curve do. Our choice."""
-
-LEAST_WRONG = 3  # wrong rows of which a mean means something
-STILL_READ = 0.5
-"""Share of what being right adds that it adds in long completions, too, and share of
-what right ones lose that wrong ones lose. Our choice."""
 
 
 def are_many(at_fault: Answers, others: Answers) -> bool:

@@ -24,6 +24,8 @@ IN_COMMON_NOTATION = 0.5
 """The first share where answers are written otherwise than their truths: a cause by
 itself, while other rows may be lost by another one. Our choice."""
 LEAST_OTHERS = 3  # other rows without the trait, of which a share means something
+EARN_LESS = "earn less"
+"""What is said of the other rows, where those at fault are paid."""
 LEAST_ALIKE = 4  # rows at fault that have something in common by more than chance
 LEAST_TRAIT_PROMPTS = 3  # the same for their prompts
 MOST_VALUES = 12  # different values that are worth a comparison
@@ -38,6 +40,9 @@ FORM_TRAIT = "form"
 """Kind of a trait that may well be asked for: tags are missing, or are there twice."""
 MARK_TRAIT, LABEL_TRAIT = "mark", "label"
 """Kinds of traits that a prompt may ask for: another mark, or another label."""
+
+BELOW = "_below"
+"""End of the kinds of traits that lie below a limit."""
 
 MARK_WORDS = {
     "tag": "in a tag",
@@ -56,10 +61,6 @@ TOUCHING = {
     r"[(\[]\Z": "brackets around",
 }
 """Expression of the text before an answer -> what touches the answer then."""
-
-
-BELOW = "_below"
-"""End of the kinds of traits that lie below a limit."""
 
 
 @dataclass(frozen=True)
@@ -107,18 +108,6 @@ def _line(answer: LoggedAnswer) -> str:
     return " and ".join(side for side in sides if sides[side])
 
 
-def _notation(answer: LoggedAnswer) -> str:
-    return describe_notation(answer.answer, answer.truth or "")
-
-
-def _mark(answer: LoggedAnswer) -> str:
-    return MARK_WORDS.get(answer.statement.mark, "")
-
-
-def _label(answer: LoggedAnswer) -> str:
-    return f"{answer.written_label!r}" if answer.written_label else ""
-
-
 def _touching(answer: LoggedAnswer) -> str:
     """Describe what touches an answer, within its mark where it has one."""
     truth = answer.truth or ""
@@ -155,10 +144,18 @@ TraitColumn = tuple[str, str, Callable[[LoggedAnswer], str | int]]
 
 TRAITS: Sequence[TraitColumn] = (
     (FORM_TRAIT, "have {}", _form),
-    ("notation", "write {}", _notation),
+    (
+        "notation",
+        "write {}",
+        lambda answer: describe_notation(answer.answer, answer.truth or ""),
+    ),
     ("letters", "write {} in the answer", _letters),
     ("touching", "have {} the answer", _touching),
-    (MARK_TRAIT, "have the answer {}", _mark),
+    (
+        MARK_TRAIT,
+        "have the answer {}",
+        lambda answer: MARK_WORDS.get(answer.statement.mark, ""),
+    ),
     (TOOL_TRAIT, "have {}", _tool_reply),
     (
         "behind",
@@ -166,7 +163,11 @@ TRAITS: Sequence[TraitColumn] = (
         lambda answer: answer.statement.behind,
     ),
     ("line", "have {} the answer on its line", _line),
-    (LABEL_TRAIT, "call the answer {}", _label),
+    (
+        LABEL_TRAIT,
+        "call the answer {}",
+        lambda answer: answer.written_label and repr(answer.written_label),
+    ),
 )
 LENGTH_COLUMN: TraitColumn = (
     "length",
@@ -211,7 +212,6 @@ def _extra(answer: LoggedAnswer, name: str) -> str:
 def find_trait(
     at_fault: Answers,
     others: Answers,
-    fate: str,
     *,
     is_length: bool = False,
     wording: Trait | None = None,
@@ -221,14 +221,12 @@ def find_trait(
     Args:
         at_fault: Rows at fault.
         others: Rows of the same kind that are not.
-        fate: What is said of the others: "are paid".
         is_length: Whether it is known to be the length of completions.
         wording: What `find_wording` found; it is told before an equal length.
     """
-    prompts = {answer.prompt for answer in at_fault}
-    if len(at_fault) < LEAST_ALIKE or len(prompts) < LEAST_TRAIT_PROMPTS:
+    if not _are_enough(at_fault):
         return None
-    compare = partial(_compare_columns, at_fault, others, fate)
+    compare = partial(_compare_columns, at_fault, others)
     if is_length:
         traits = compare([LENGTH_COLUMN])
     else:
@@ -238,10 +236,17 @@ def find_trait(
     return max(traits, key=lambda trait: trait.score, default=None)
 
 
+def _are_enough(at_fault: Answers) -> bool:
+    """Return whether rows at fault have something in common by more than chance."""
+    prompts = {answer.prompt for answer in at_fault}
+    return len(at_fault) >= LEAST_ALIKE and len(prompts) >= LEAST_TRAIT_PROMPTS
+
+
 def _compare_columns(
-    at_fault: Answers, others: Answers, fate: str, columns: Sequence[TraitColumn]
+    at_fault: Answers, others: Answers, columns: Sequence[TraitColumn]
 ) -> list[Trait]:
     """Return the traits that set rows at fault apart from others."""
+    fate = "are paid" if at_fault[0].is_unpaid else EARN_LESS
     traits: list[Trait] = []
     for kind, words, describe in columns:
         values = list(map(describe, at_fault))
@@ -283,14 +288,13 @@ def _split(values: Sequence[str | int], others: Sequence[str | int]) -> Iterator
             )
 
 
-def find_wording(at_fault: Answers, others: Answers, fate: str) -> Trait | None:
-    """Find the words that rows at fault have and other rows have not, see `find_trait`.
+def find_wording(at_fault: Answers, others: Answers) -> Trait | None:
+    """Find the words that paid rows have and other rows have not, see `find_trait`.
 
     Only where all truths are known and in none of these rows: words may go with
     another place of the answer, which is misread here.
     """
-    prompts = {answer.prompt for answer in at_fault}
-    if len(at_fault) < LEAST_ALIKE or len(prompts) < LEAST_TRAIT_PROMPTS:
+    if not _are_enough(at_fault):
         return None
     for answer in at_fault:
         truth = re.escape(normal_text(answer.truth or ""))
@@ -301,9 +305,8 @@ def find_wording(at_fault: Answers, others: Answers, fate: str) -> Trait | None:
     traits: list[tuple[float, bool, int, Trait]] = []
     for words, rows in find_wordings(texts, is_first, LEAST_ALIKE).items():
         has = (rows == 1.0).tolist()
-        at_fault_have, others_have = has[: len(at_fault)], has[len(at_fault) :]
-        says = f"have {words}"
-        trait = _compare("wording", says, at_fault_have, others_have, fate)
+        sides = has[: len(at_fault)], has[len(at_fault) :]
+        trait = _compare("wording", f"have {words}", *sides, EARN_LESS)
         if trait is not None:
             is_word = WORDING_OF_LETTERS.match(words) is not None
             traits.append((trait.score, is_word, -len(words), trait))
@@ -316,9 +319,11 @@ def _compare(
     """Make a trait if most rows at fault have it, and few of the others."""
     n, count = len(at_fault), sum(at_fault)
     without = len(others) - sum(others)
+    if without < LEAST_OTHERS:
+        return None
     share = 1 - without / len(others)
     least_share = IN_COMMON_NOTATION if kind == "notation" else IN_COMMON
-    if count < least_share * n or share > IN_OTHERS or without < LEAST_OTHERS:
+    if count < least_share * n or share > IN_OTHERS:
         return None
     who = f"All {n}" if count == n else f"{count} of {n}"
     rest = without + n - count

@@ -21,7 +21,7 @@ from rewardkit.analysis.statistics.curves import (
 from rewardkit.analysis.statistics.distributions import two_piles
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
-from rewardkit.answers.misjudged import read_length_asked
+from rewardkit.answers.requests import read_length_asked
 from rewardkit.answers.stated import LONGEST_TRUTH_STATED, read_statement
 from rewardkit.findings import Finding, Findings, rule
 from rewardkit.primitives.messages import prompt_text

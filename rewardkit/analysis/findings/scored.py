@@ -20,11 +20,7 @@ from rewardkit.analysis.statistics import (
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
 from rewardkit.answers.judging import judge_components
-from rewardkit.answers.misjudged import (
-    Misjudged,
-    find_misjudged,
-    find_unpaid_truths,
-)
+from rewardkit.answers.misjudged import Misjudged, find_misjudged, find_unpaid_truths
 from rewardkit.answers.scales import OtherScale, find_other_scales
 from rewardkit.findings import Finding, Findings, most, rule
 from rewardkit.reasons import Reason, ReasonCode, read_reasons

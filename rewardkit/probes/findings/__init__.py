@@ -197,9 +197,7 @@ def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
     measured = [answer for answer in observed.logged if not math.isnan(answer.gain)]
     right = [answer for answer in measured if answer.is_right]
     wrong = [answer for answer in measured if answer.is_right is False]
-    trait = None
-    if unpaid_answers:
-        trait = find_trait(paid_answers, unpaid_answers, "earn less")
+    trait = find_trait(paid_answers, unpaid_answers)
     wrong_first = sorted(
         shortest_first(paid_answers), key=lambda answer: answer.is_right is True
     )

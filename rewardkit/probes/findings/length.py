@@ -16,7 +16,7 @@ from rewardkit.analysis.statistics.curves import (
     tell_curve,
 )
 from rewardkit.answers.formats import REASONING
-from rewardkit.answers.misjudged import ASKS_FOR_LENGTH
+from rewardkit.answers.requests import ASKS_FOR_LENGTH
 from rewardkit.findings import Example, Finding, Findings, rule
 from rewardkit.probes.code.constants import names_used
 from rewardkit.probes.falls import NOISY

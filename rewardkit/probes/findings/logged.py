@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from rewardkit.answers.formats import TAG, Format
-from rewardkit.answers.misjudged import (
-    WRITTEN_MARKS,
-    find_misjudged,
-    find_unpaid_truths,
-)
+from rewardkit.answers.misjudged import find_misjudged, find_unpaid_truths
+from rewardkit.answers.requests import WRITTEN_MARKS
 from rewardkit.answers.traits import LEAST_TRAIT_PROMPTS, find_common_form
 from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, Findings, rule, severity_of
