@@ -599,13 +599,17 @@ def with_interval(evidence: Mapping[str, Any]) -> str:
     return f"{value} ({percent(low).removesuffix(' %')} to {percent(high)})"
 
 
-def as_code(value: Any, longest: int = 400) -> str:
+LONGEST_WRITTEN_OUT = 400
+"""Characters of a text that is written as code as it is. Our choice."""
+
+
+def as_code(value: Any) -> str:
     """Write a value as Python code; in a long text, repeats become multiplications.
 
-    >>> as_code("a" * 30000 + "!", longest=100)
+    >>> as_code("a" * 30000 + "!")
     "'a' * 30000 + '!'"
     """
-    if not isinstance(value, str) or len(value) <= longest:
+    if not isinstance(value, str) or len(value) <= LONGEST_WRITTEN_OUT:
         return repr(value)
     pieces = []
     end = 0

@@ -116,8 +116,8 @@ def context_of(
     scores: Scores,
     table: pd.DataFrame,
     *,
-    label: str | None = None,
-    columns: Sequence[str] | None = None,
+    label: str | None,
+    columns: Sequence[str] | None,
 ) -> Context:
     """Return the context of some rows of the scores.
 

@@ -73,7 +73,7 @@ def diagnosis_page(
     on: str,
     findings: Findings,
     views: Sequence[View],
-    notes: Sequence[str] = (),
+    notes: Sequence[str],
 ) -> Page:
     """Return the page of a diagnosis.
 

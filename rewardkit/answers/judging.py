@@ -46,7 +46,7 @@ def judge_components(
     earned: Mapping[str, Sequence[float]],
     *,
     routed_by: str | None = None,
-    labels: Sequence[bool | None] = (),
+    labels: Sequence[bool | None],
 ) -> JudgedLog:
     """Judge the rows of a log by what each component of the task earned.
 

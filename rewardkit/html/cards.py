@@ -100,7 +100,7 @@ def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> Table:
     return Table("", names, cells)
 
 
-def reward_page(about: Plain, parts: Sequence[Page] = ()) -> Page:
+def reward_page(about: Plain, parts: Sequence[Page]) -> Page:
     """Return the page of a reward from its record: fields, components, options.
 
     For a route: a table of its rewards, then the pages of its branches, `parts`.
@@ -169,7 +169,7 @@ def scores_page(
     name: str,
     rewards: NDArray[Any],
     components: Sequence[ComponentScores],
-    models: Sequence[UserText | str] = (),
+    models: Sequence[UserText | str],
 ) -> Page:
     """Return the page of scores: distributions, counts by status, errors, `models`.
 
@@ -218,7 +218,7 @@ def summarize(values: NDArray[Any]) -> list[float]:
 # --- checks and judges
 
 
-def check_page(name: str, outcome: Plain, notes: Sequence[str] = ()) -> Page:
+def check_page(name: str, outcome: Plain, notes: Sequence[str]) -> Page:
     """Return the page of a check, from its record: counts, misses, undecided cases.
 
     `got` of a miss may be a `UserText`. `notes` say what was not checked.
@@ -357,7 +357,7 @@ def result_page(
     return Page(title, blocks)
 
 
-def contribution_table(lines: Sequence[Any], total: str, combined: str = "") -> Table:
+def contribution_table(lines: Sequence[Any], total: str, combined: str) -> Table:
     """Return a table of each component's contribution, with bars, and the total.
 
     `lines` are those of an Explanation; `combined` is the aggregation.

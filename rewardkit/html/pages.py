@@ -23,7 +23,6 @@ from rewardkit.html.blocks import (
     make_pieces,
 )
 from rewardkit.html.excerpts import (
-    LONGEST_EXCERPT,
     Span,
     Text,
     UserText,
@@ -256,7 +255,7 @@ def quote_of(
     about: Text,
     spans: Mapping[str, Sequence[Span]],
     *,
-    longest: int = LONGEST_EXCERPT,
+    longest: int,
 ) -> Quote:
     """Return the completion of an example, below the line `about` it."""
     values = []

@@ -133,7 +133,7 @@ def _average_columns(order: Array, *values: Array) -> tuple[Array, list[Floats]]
     return edges, means
 
 
-def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
+def spark_svg(values: Floats, span: tuple[float, float] | None) -> str:
     """Draw a sparkline histogram of scores (rows,) over their range, without NaN.
 
     Without a declared range, it spans the scores.

@@ -131,8 +131,8 @@ def find_change(
     )
 
 
-def has_trend(figure: WindowFigure, way: int, *, least: float) -> bool:
-    """Return whether a figure moves one way over the whole run, window by window.
+def rises_steadily(figure: WindowFigure, least: float) -> bool:
+    """Return whether a figure rises over the whole run, window by window.
 
     A short run has too few groups for stretches that differ by `LEAST_Z`. A straight
     line over its groups is one test, not one of each pair of stretches. Longer runs
@@ -140,7 +140,6 @@ def has_trend(figure: WindowFigure, way: int, *, least: float) -> bool:
 
     Args:
         figure: Means by window.
-        way: 1 for a rise, -1 for a fall.
         least: Least difference of the line's ends.
     """
     total = figure.counts.sum()
@@ -157,7 +156,7 @@ def has_trend(figure: WindowFigure, way: int, *, least: float) -> bool:
     freedom = total - 2
     rest = max(squares - slope**2 * spread, SMALLEST_VARIANCE)
     z = _to_normal(slope**2 * spread / rest, freedom)
-    return way * slope * (len(figure) - 1) >= least and bool(z >= LEAST_TREND_Z)
+    return slope * (len(figure) - 1) >= least and bool(z >= LEAST_TREND_Z)
 
 
 def find_dip(figure: WindowFigure, windows: Windows, least: float) -> Shift | None:

@@ -314,7 +314,7 @@ class Monitor(AcceptsFindings, HasPage):
 
 
 def read_scores(
-    source: Any, *, weights: Mapping[str, float] | None = None, **reading: Any
+    source: Any, *, weights: Mapping[str, float] | None, **reading: Any
 ) -> Scores:
     """Return the scores of a run, from Scores, a folder of scores, or a log.
 

@@ -71,19 +71,16 @@ def task_falls(
     )
 
 
-def _shorter(
-    timeline: Timeline, change: Shift, *, shorter: float = 0.8
-) -> tuple[float, ...]:
+def _shorter(timeline: Timeline, change: Shift) -> tuple[float, ...]:
     """Return the 99th percentiles of length before and after, () if they fall little.
 
-    `shorter` is the least ratio that is no fall. Our choice: a lower limit of tokens
-    takes at least a fifth.
+    Our choice: a lower limit of tokens takes at least a fifth.
     """
     lengths = []
     for stretch in (change.reference, change.ending):
         inside = timeline.view.context.lengths[timeline.windows.rows_in(stretch)]
         lengths.append(float(np.nanquantile(inside, 0.99)))
-    return tuple(lengths) if lengths[1] <= shorter * lengths[0] else ()
+    return tuple(lengths) if lengths[1] <= 0.8 * lengths[0] else ()
 
 
 @rule("task_dips")

@@ -16,7 +16,12 @@ from rewardkit.analysis.statistics import Floats, Mask, in_both, within
 from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.answers.logged import LoggedAnswer
 from rewardkit.answers.scales import find_other_scales
-from rewardkit.monitoring.changes import Shift, change_of_run, find_change, has_trend
+from rewardkit.monitoring.changes import (
+    Shift,
+    change_of_run,
+    find_change,
+    rises_steadily,
+)
 from rewardkit.monitoring.features import Feature, same_texts
 from rewardkit.monitoring.pressure import GroupPayment, NewlyPaid, find_newly_paid
 from rewardkit.monitoring.run_rows import RunRows
@@ -205,7 +210,7 @@ class Timeline(RunRows):
             return True
         change = self.task_change(1)
         if change is None and self.task_change(-1) is None:
-            return has_trend(self.task_figure, 1, least=LEAST_TASK_CHANGE)
+            return rises_steadily(self.task_figure, LEAST_TASK_CHANGE)
         # a recovery from a dip is no rise
         return change is not None and change_of_run(self.task_figure, change)[1] > 0
 

@@ -23,8 +23,8 @@ def aggregate(
     gated: NDArray[np.bool_],
     weights: Floats,
     *,
-    aggregation: str = "weighted_sum",
-    on_missing: str = "nan",
+    aggregation: str,
+    on_missing: str,
 ) -> Floats:
     """Return the reward of each row, before gates on the whole reward and transforms.
 

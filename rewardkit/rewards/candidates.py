@@ -189,8 +189,8 @@ def find_candidates(
     values: Values,
     module: str,
     source: ast.Module,
-    logged: Collection[str] = (),
-    fit: Callable[[Any], Fit] = lambda value: Fit.NONE,
+    logged: Collection[str],
+    fit: Callable[[Any], Fit],
 ) -> Candidates:
     """Find what may be the reward among the values of a module.
 

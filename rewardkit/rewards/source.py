@@ -109,7 +109,7 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
 
 
 def without_statements(
-    source: Source, names: Collection[str], bound_again: Collection[str] = ()
+    source: Source, names: Collection[str], bound_again: Collection[str]
 ) -> Source:
     """Return a source without the assignments of these names.
 

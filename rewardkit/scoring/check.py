@@ -89,7 +89,7 @@ def check(
 
 
 def evaluate_cases(
-    reward: Reward, cases: Sequence[Case], timeout: float | None = None
+    reward: Reward, cases: Sequence[Case], timeout: float | None
 ) -> Outcomes:
     """Score the completions of cases; the rows are those of `columns_of`."""
     columns = columns_of(cases)
@@ -132,7 +132,7 @@ class UsableCases(NamedTuple):
 
 
 def cases_for(
-    reward: Reward, source: CaseSource, ignore: Collection[str] = ()
+    reward: Reward, source: CaseSource, ignore: Collection[str]
 ) -> UsableCases:
     """Return the cases without expectations of components that the reward lacks.
 

@@ -82,8 +82,8 @@ def run_shards(
     columns: Columns,
     groups: Rows,
     settings: Settings,
-    limit: TimeLimit | None = None,
-    done_rows: Rows = NO_ROWS,
+    limit: TimeLimit | None,
+    done_rows: Rows,
 ) -> Generator[tuple[Rows, Outcomes]]:
     """Evaluate a plan shard by shard; groups are kept together.
 

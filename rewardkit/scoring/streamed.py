@@ -132,11 +132,11 @@ def score_into(
     source: Any,
     settings: Settings,
     *,
-    engine: Ray | None = None,
-    memory: int = ROWS_MEMORY,
-    force: bool = False,
-    progress: bool = False,
-    unfinished: Scores | None = None,
+    engine: Ray | None,
+    memory: int,
+    force: bool,
+    progress: bool,
+    unfinished: Scores | None,
 ) -> Scores:
     """Score rollouts into a folder; for arguments and errors see `score`."""
     settings.check()

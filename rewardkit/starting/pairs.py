@@ -51,7 +51,7 @@ LONGEST_READ_FIRST = 20_000
 """Characters of a completion; longer ones come last, as nobody reads them."""
 LONGEST_IN_WHY = 60  # characters of a value in a `why`
 LONGER_FACTOR = 1.5  # ratio of words from which a sibling is longer: our choice
-MOST_COMPARED = 12  # siblings of a prompt that are compared in pairs: our choice
+MOST_SIBLINGS_PAIRED = 12  # siblings of a prompt that are compared in pairs: our choice
 USUAL_END = 0.8
 """Least share of completions that end like a finished text. If it is reached, a
 completion that does not was cut off. Our choice."""
@@ -154,7 +154,7 @@ class _Siblings:
         row_of: dict[Hashable, dict[str, int]] = defaultdict(dict)
         for row, columns in sorted(rows, key=lambda pair: _is_long(pair[1])):
             siblings = row_of[codes[row], prompt_text(columns.get("prompt"))]
-            if len(siblings) < MOST_COMPARED:
+            if len(siblings) < MOST_SIBLINGS_PAIRED:
                 siblings.setdefault(columns["completion"], row)
         return {prompt: list(siblings.values()) for prompt, siblings in row_of.items()}
 

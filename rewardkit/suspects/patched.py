@@ -165,7 +165,7 @@ def measure_patch(
     suspects: Mask,
     right: Rightness,
     *,
-    seed: int = 0,
+    seed: int,
 ) -> Patched:
     """Measure the effect of a patched reward on suspects and right completions.
 

@@ -324,7 +324,7 @@ def filled_columns(
 
 
 def required_columns(
-    function: Any, trainer_arguments: Collection[str], rows: Sequence[Row] = ()
+    function: Any, trainer_arguments: Collection[str], rows: Sequence[Row]
 ) -> tuple[str, ...]:
     """Return the columns that fill the parameters without a default.
 

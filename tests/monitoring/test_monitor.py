@@ -34,7 +34,7 @@ from histories import (
 import rewardkit as rk
 from rewardkit.answers.stated import read_unclosed
 from rewardkit.html.excerpts import hidden_user_texts
-from rewardkit.monitoring.changes import find_change, has_trend
+from rewardkit.monitoring.changes import find_change, rises_steadily
 from rewardkit.monitoring.readings import ATTACKS
 from rewardkit.monitoring.remedy import try_gate
 from rewardkit.monitoring.windows import Windows, is_repeated_step
@@ -107,7 +107,7 @@ def test_a_short_run_that_rises_steadily_rises_and_shuffled_it_does_not():
     for _ in range(200):
         row_windows = draw.permutation(windows.group_windows)[windows.groups]
         shuffled = replace(windows, row_windows=row_windows)
-        assert not has_trend(shuffled.figure(timeline.task.scores), 1, least=0.02)
+        assert not rises_steadily(shuffled.figure(timeline.task.scores), 0.02)
 
 
 def test_a_slight_trend_of_a_long_run_excuses_nothing_that_is_newly_paid():

@@ -170,7 +170,7 @@ def count_unmatched(matched: MatchedRows, a: Scores, b: Scores) -> MatchedRows:
     )
 
 
-def notes_of(counts: Plain, names: tuple[str, str] = ("A", "B")) -> list[str]:
+def notes_of(counts: Plain, names: tuple[str, str]) -> list[str]:
     """Return a sentence for each count of `match_rows` that a reader must know of."""
     notes = []
     unmatched = []

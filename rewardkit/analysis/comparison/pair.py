@@ -468,8 +468,8 @@ def make_pair(
     a: Side,
     b: Side,
     *,
-    cases: Sequence[Case] | None = None,
-    timeout: float | None = None,
+    cases: Sequence[Case] | None,
+    timeout: float | None,
 ) -> Pair:
     """Put two sides side by side, on the rollouts that both have.
 

@@ -45,15 +45,15 @@ Curves = dict[tuple[str, str], Curve]
 """Pace and figure -> its curve."""
 
 
-def smooth(values: Floats, window: int = WINDOW) -> Floats:
+def smooth(values: Floats) -> Floats:
     """Return running means over the last steps, as many as there are, (steps, ...).
 
-    >>> smooth(np.array([1.0, 3.0, 5.0]), window=2)
-    array([1., 2., 4.])
+    >>> smooth(np.arange(10.0))
+    array([0. , 0.5, 1. , 1.5, 2. , 2.5, 3. , 3.5, 4.5, 5.5])
     """
     sums = np.cumsum(values, axis=0)
-    sums[window:] -= sums[:-window].copy()
-    counts = np.minimum(np.arange(1, len(values) + 1), window)
+    sums[WINDOW:] -= sums[:-WINDOW].copy()
+    counts = np.minimum(np.arange(1, len(values) + 1), WINDOW)
     return sums / counts.reshape(-1, *[1] * (values.ndim - 1))
 
 
@@ -120,7 +120,7 @@ def make_curves(rehearsal: Rehearsal) -> Curves:
     return curves
 
 
-def tabulate(curves: Curves, part: str = "") -> pd.DataFrame:
+def tabulate(curves: Curves, part: str) -> pd.DataFrame:
     """Return the curves as a table, one row a pace, figure and step."""
     tables: list[pd.DataFrame] = []
     for (pace, figure), curve in curves.items():

@@ -241,9 +241,7 @@ def _ends(course: Course, values: Floats) -> Floats:
     return np.asarray(course.mean(values)[-LAST_STEPS:].mean(axis=0))
 
 
-def make_learners(
-    seed: int, count: int = LEARNERS
-) -> tuple[Learners, NDArray[np.str_]]:
+def make_learners(seed: int, count: int) -> tuple[Learners, NDArray[np.str_]]:
     """Return learners of each pace, which differ as models do, and the pace of each."""
     random = np.random.default_rng([seed, 1])
     pace = np.repeat([*PACES], count)

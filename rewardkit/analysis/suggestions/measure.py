@@ -178,7 +178,7 @@ def share_in_tied_groups(before: View, after: View) -> float:
 
 
 def order_of_added(
-    before: View, after: View, change: Change, order: Floats, tests: int = 1
+    before: View, after: View, change: Change, order: Floats, tests: int
 ) -> tuple[float, bool]:
     """Return how far what a change adds orders siblings as `order` does.
 

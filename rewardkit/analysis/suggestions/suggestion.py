@@ -245,7 +245,7 @@ def _cell(name: str, value: Any) -> str | UserText:
 
 
 def normalization_blocks(
-    rows: Sequence[Normalization], *, has_lines: bool = True
+    rows: Sequence[Normalization], *, has_lines: bool
 ) -> list[Block]:
     """Return the normalizations that change something, and why others do not.
 

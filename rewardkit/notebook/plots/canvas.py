@@ -31,14 +31,6 @@ CURVES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (RED, "-.", "^"), (GREY, ":", "
 GRID: Record = {"color": GREY, "alpha": 0.25, "linewidth": 0.8}
 SMALL = 8.5  # font size of the words along the axes, in points
 LABEL_SIZE = 8.0  # font size of labels inside the plot, in points
-KEY_STYLE: Record = {
-    "ncols": 9,
-    "fontsize": LABEL_SIZE,
-    "frameon": False,
-    "handletextpad": 0.5,
-    "columnspacing": 1.4,
-    "borderaxespad": 0.3,
-}
 NAME_WIDTH = 32  # characters per line of a component's name
 TITLE_WIDTH = 70
 WIDEST = 1e200  # a wider axis has no ticks in floating point
@@ -99,10 +91,8 @@ def size_of(ax: Axes) -> Floats:
     return np.array([box.width / columns, box.height / rows]) / ax.figure.dpi
 
 
-def finish_axes(
-    ax: Axes, title: str, *, x: str = "", y: str = "", key: bool = False
-) -> Axes:
-    """Set the title, small grey axis labels, and a legend (`key`) below the title.
+def finish_axes(ax: Axes, title: str, *, x: str = "", y: str = "") -> Axes:
+    """Set the title and small grey axis labels.
 
     Texts are never parsed: a dollar in a name does not begin a formula.
     """
@@ -117,12 +107,10 @@ def finish_axes(
         lines = math.ceil(len(title) / letters)
         letters = min(letters, 8 + len(title) // lines)
     heading = wrap_text(title[:1].upper() + title[1:], letters)
-    ax.set_title(heading, loc="left", fontsize=points, pad=24 if key else 8)
+    ax.set_title(heading, loc="left", fontsize=points, pad=8)
     ax.set_xlabel(x, fontsize=SMALL, color=MUTED, loc="left")
     ax.set_ylabel(y, fontsize=SMALL, color=MUTED)
-    if key:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), **KEY_STYLE)
-    for axis in (ax.xaxis, ax.yaxis):  # a factor beside an axis would cover the legend
+    for axis in (ax.xaxis, ax.yaxis):  # a factor beside an axis would cover the title
         formatter = axis.get_major_formatter()
         if isinstance(formatter, ScalarFormatter):
             formatter.set_scientific(False)

@@ -47,7 +47,7 @@ def check_contract(
     *,
     unsendable: str | None,
     timeout: float | None,
-    seed: int = 0,
+    seed: int,
 ) -> list[Finding]:
     """Return a finding for each rule of the contract that a reward breaks.
 

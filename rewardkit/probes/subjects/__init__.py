@@ -81,7 +81,7 @@ class PartCalibration:
 
 
 def calibrate(
-    tries: Tries, rollouts: Rollouts, *, label: str | None = None, seed: int = 0
+    tries: Tries, rollouts: Rollouts, *, label: str | None = None, seed: int
 ) -> Calibration:
     """Choose subjects of all parts of the rollouts, and measure their scales.
 
