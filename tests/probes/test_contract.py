@@ -261,6 +261,29 @@ def once(completions, ground_truth, **kwargs):
     texts = [text_of(c) for c in completions]
     return [one / texts.count(t) for one, t in zip(scored(completions, ground_truth), texts)]
 
+def by_prompt(prompts, texts):
+    groups = {}
+    for prompt, text in zip(prompts, texts):
+        groups.setdefault(str(prompt), []).append(text)
+    return groups
+
+def beside_longest(completions, prompts, ground_truth, **kwargs):
+    groups = by_prompt(prompts, map(text_of, completions))
+    longest = [max(map(len, groups[str(prompt)])) for prompt in prompts]
+    shares = [0.1 * (len(text_of(c)) < most) for c, most in zip(completions, longest)]
+    return [one - share for one, share in zip(scored(completions, ground_truth), shares)]
+
+def once_a_prompt(completions, prompts, ground_truth, **kwargs):
+    groups = by_prompt(prompts, map(text_of, completions))
+    counts = [groups[str(prompt)].count(text_of(c)) for prompt, c in zip(prompts, completions)]
+    return [one / count for one, count in zip(scored(completions, ground_truth), counts)]
+
+def slides(completions, ground_truth, **kwargs):
+    scores = []
+    for one, score in zip(completions, scored(completions, ground_truth)):
+        scores += [score] if "<answer>" in text_of(one) else [score, 0.0]
+    return scores[: len(completions)]
+
 class Env:
     HIGH = 2.0
     async def compute_reward(self, rollout_id, completion, ground_truth, **kwargs):
@@ -337,6 +360,10 @@ OF_TRAINERS = [
     ("detail_at_times", None, ""),  # beside the number of a plain function
     ("shorter", "depends_on_siblings", "which other completions stand in its batch"),
     ("once", "depends_on_siblings", "twice"),
+    # of the same prompt, which a trainer hands over as a whole
+    ("once_a_prompt", "depends_on_siblings", "twice"),
+    ("beside_longest", "depends_on_siblings", "which other completions"),
+    ("slides", "depends_on_siblings", "without an answer stands before it"),
     ("counts_messages", "differs_as_text", "4 of 16 completions earned something else"),
     ("counts_characters", None, ""),
     ("of_form", "data_unread", "asks for level, and nothing of it decides: with that"),
@@ -377,7 +404,8 @@ def test_what_trainers_take_for_granted_is_tried_though_no_logged_text_shows_it(
     assert [item.code for item in found] == ([code] if code else [])
     assert all(told in item.sentence for item in found)
     if code == "depends_on_siblings":  # to be compared with them may be meant
-        assert found[0].severity == ("info" if name == "shorter" else "high")
+        is_fault = name in ("once", "slides")
+        assert found[0].severity == ("high" if is_fault else "info")
     if name == "end_marks":
         (shown,) = found[0].examples
         assert shown.completion.endswith("<|im_end|>") and shown.reward in (0.0, 1.0)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, product
+from itertools import chain, cycle, product
 
 import numpy as np
 
@@ -39,6 +40,8 @@ ROWS_MADE_LONG, LONG_WORDS = 4, 2000
 """Rows that are tried with filler before them, and the words of it. Our choice."""
 
 NO_ANSWER = "I do not know."
+OF_PROMPT_IN_LOG = ("prompt", "ground_truth")
+"""Columns by which rows of one prompt are known, in whatever step they stand."""
 CANONICAL_COLUMNS = (*OF_DATA, "messages", "rollout_id", "prompt_id")
 
 
@@ -193,13 +196,9 @@ def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Findin
     others = "which other completions stand in its batch: "
     twice = "whether the same completion stands in its batch twice: "
     code = "depends_on_siblings"
-    changes = batches.report_changes(code, batches.rewards_alone(rows), others)
+    of_others = batches.report_changes(code, batches.rewards_alone(rows), others)
     of_doubled = batches.report_changes(code, batches.rewards(rows * 2), twice)
-    if changes and not of_doubled and _gets_groups(batches.reward):
-        # completions are compared with each other on purpose, such as by length
-        evidence = {**changes[0].evidence, "trait": "relative", "doubt": ""}
-        changes = [replace(changes[0], severity="info", evidence=evidence)]
-    changes = changes or of_doubled
+    changes = of_others or of_doubled
     tries = batches.tries
     if not changes and not tries.unwritable:
         unanswered = tries.varied(rows[0], NO_ANSWER)
@@ -207,6 +206,12 @@ def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Findin
         by = "whether one without an answer stands before it in its batch: "
         if not np.isnan(after_it).all():  # else it raises there
             changes = batches.report_changes(code, after_it, by)
+    if changes and _gets_groups(batches.reward):
+        # completions are compared with each other on purpose, such as by length
+        is_relative = bool(of_others) and not of_doubled
+        if is_relative or not _reads_other_prompts(batches):
+            evidence = {**changes[0].evidence, "trait": "relative", "doubt": ""}
+            changes = [replace(changes[0], severity="info", evidence=evidence)]
     yield from changes
 
 
@@ -214,6 +219,34 @@ def _gets_groups(reward: Reward) -> bool:
     """Return whether the trainer passes whole groups to all of the user's functions."""
     functions = filter(TimeLimit.needed, reward.functions)
     return all(getattr(item, "together", "") for item in functions)
+
+
+def _reads_other_prompts(batches: Batches) -> bool:
+    """Return whether completions of other prompts in a call change what rows earn.
+
+    Before the rows of each prompt stand one without an answer, the rows of the other
+    prompts, and the same completions as answers to those. With a single prompt nothing
+    says that siblings alone count.
+    """
+    tries = batches.tries
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in batches.rows:
+        groups[repr([row.get(name) for name in OF_PROMPT_IN_LOG])].append(row)
+    if len(groups) < 2:
+        return True
+    for key, group in groups.items():
+        strangers: list[Row] = []
+        for other, rows in groups.items():
+            if other != key:
+                strangers += rows
+        if not tries.unwritable:
+            texts = [NO_ANSWER, *map(completion_of, group)]
+            copies = map(tries.varied, cycle(strangers), texts)
+            strangers = [*copies, *strangers]
+        beside = batches.rewards([*strangers, *group])[len(strangers) :]
+        if not are_same(batches.rewards(group), beside):
+            return True
+    return False
 
 
 @rule("changes_arguments")
