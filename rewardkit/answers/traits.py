@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardkit.answers.comparison import describe_notation
 from rewardkit.answers.formats import TAG
@@ -139,6 +140,8 @@ def _tool_reply(answer: LoggedAnswer) -> str:
     return "the truth in a tool's reply alone" if is_there else ""
 
 
+Mask = NDArray[np.bool_]
+"""Which rows, (rows,)."""
 TraitColumn = tuple[str, str, Callable[[LoggedAnswer], str | int]]
 """Kind of a trait, its words, and what is compared."""
 
@@ -226,11 +229,12 @@ def find_trait(
     """
     if not _are_enough(at_fault):
         return None
-    compare = partial(_compare_columns, at_fault, others)
+    rows = [*at_fault, *others]
+    compare = partial(_compare_columns, rows, np.arange(len(rows)) < len(at_fault))
     if is_length:
         traits = compare([LENGTH_COLUMN])
     else:
-        traits = compare([*TRAITS, *_slices([*at_fault, *others])])
+        traits = compare([*TRAITS, *_slices(rows)])
         traits += [] if wording is None else [wording]
         traits += compare(TRAITS_OF_LENGTH)
     return max(traits, key=lambda trait: trait.score, default=None)
@@ -243,49 +247,46 @@ def _are_enough(at_fault: Answers) -> bool:
 
 
 def _compare_columns(
-    at_fault: Answers, others: Answers, columns: Sequence[TraitColumn]
+    rows: Answers, is_at_fault: Mask, columns: Sequence[TraitColumn]
 ) -> list[Trait]:
-    """Return the traits that set rows at fault apart from others."""
-    fate = "are paid" if at_fault[0].is_unpaid else EARN_LESS
+    """Return the traits that set rows at fault, the first ones, apart from others."""
+    fate = "are paid" if rows[0].is_unpaid else EARN_LESS
     traits: list[Trait] = []
     for kind, words, describe in columns:
-        values = list(map(describe, at_fault))
-        values_of_others = list(map(describe, others))
-        for suffix, phrase, has, others_have in _split(values, values_of_others):
+        values = np.array(list(map(describe, rows)), dtype=object)
+        for suffix, phrase, has in _split(values, is_at_fault):
             says = words.format(phrase)
-            trait = _compare(kind + suffix, says, has, others_have, fate)
+            trait = _compare(kind + suffix, says, has, is_at_fault, fate)
             if trait is not None:
                 traits.append(trait)
     return traits
 
 
-Split = tuple[str, str, list[bool], list[bool]]
-"""What its kind ends with, what is said of the values, which rows at fault have them,
-and which other rows."""
+def _split(
+    values: NDArray[np.object_], is_at_fault: Mask
+) -> Iterator[tuple[str, str, Mask]]:
+    """Yield the best ways to split values of rows at fault from those of others.
 
-
-def _split(values: Sequence[str | int], others: Sequence[str | int]) -> Iterator[Split]:
-    """Yield the best ways to split values from those of others."""
-    texts = [value for value in values if isinstance(value, str)]
-    if texts:
-        counts, counts_of_others = Counter(texts), Counter(others)
+    That is what the kind of a trait ends with, what is said of the values, and which
+    rows have them, (rows,).
+    """
+    at_fault, others = values[is_at_fault].tolist(), values[~is_at_fault].tolist()
+    if isinstance(at_fault[0], str):
+        counts, counts_of_others = Counter(at_fault), Counter(others)
         common = [value for value in counts if counts[value] > counts_of_others[value]]
         common.sort(key=lambda value: -counts[value])
         if common and "" not in common and len(common) <= MOST_VALUES:
-            has = [value in common for value in values]
-            yield "", " or ".join(common), has, [value in common for value in others]
+            has = np.array([value in common for value in values], dtype=bool)
+            yield "", " or ".join(common), has
         return
     for sign, comparative, suffix in ((1, "more", ""), (-1, "fewer", BELOW)):
-        lengths = [sign * int(value) for value in values]
-        lengths_of_others = [sign * int(value) for value in others]
-        limit = find_limit(lengths, lengths_of_others)
+        lengths = (sign * values).astype(np.int64)
+        limit = find_limit(
+            lengths[is_at_fault].tolist(), lengths[~is_at_fault].tolist()
+        )
         if limit is not None:
-            yield (
-                suffix,
-                f"{comparative} than {abs(limit):,}" if limit else "one or more",
-                [length > limit for length in lengths],
-                [length > limit for length in lengths_of_others],
-            )
+            phrase = f"{comparative} than {abs(limit):,}" if limit else "one or more"
+            yield suffix, phrase, lengths > limit
 
 
 def find_wording(at_fault: Answers, others: Answers) -> Trait | None:
@@ -304,9 +305,7 @@ def find_wording(at_fault: Answers, others: Answers) -> Trait | None:
     is_first = np.arange(len(texts)) < len(at_fault)
     traits: list[tuple[float, bool, int, Trait]] = []
     for words, rows in find_wordings(texts, is_first, LEAST_ALIKE).items():
-        has = (rows == 1.0).tolist()
-        sides = has[: len(at_fault)], has[len(at_fault) :]
-        trait = _compare("wording", f"have {words}", *sides, EARN_LESS)
+        trait = _compare("wording", f"have {words}", rows == 1.0, is_first, EARN_LESS)
         if trait is not None:
             is_word = WORDING_OF_LETTERS.match(words) is not None
             traits.append((trait.score, is_word, -len(words), trait))
@@ -314,21 +313,23 @@ def find_wording(at_fault: Answers, others: Answers) -> Trait | None:
 
 
 def _compare(
-    kind: str, words: str, at_fault: Sequence[bool], others: Sequence[bool], fate: str
+    kind: str, words: str, has: Mask, is_at_fault: Mask, fate: str
 ) -> Trait | None:
     """Make a trait if most rows at fault have it, and few of the others."""
-    n, count = len(at_fault), sum(at_fault)
-    without = len(others) - sum(others)
+    n, total = int(is_at_fault.sum()), len(has)
+    count = int(has[is_at_fault].sum())
+    others = int(has.sum()) - count
+    without = total - n - others
     if without < LEAST_OTHERS:
         return None
-    share = 1 - without / len(others)
+    share = 1 - without / (total - n)
     least_share = IN_COMMON_NOTATION if kind == "notation" else IN_COMMON
     if count < least_share * n or share > IN_OTHERS:
         return None
     who = f"All {n}" if count == n else f"{count} of {n}"
     rest = without + n - count
     says = f"{who} {words}; of the others, {without} of {rest} {fate}."
-    return Trait(kind, says, count / n - share, sum(others))
+    return Trait(kind, says, count / n - share, others)
 
 
 def find_common_form(answers: Answers) -> Trait | None:
