@@ -63,8 +63,8 @@ def quote_examples(
         if finding.family == "hang" and quote.text is not None:
             lines = quote.text.split("\n")  # which may be thousands
             if len(lines) > LINES_OF_HANG:
-                rest = len(lines) - LINES_OF_HANG + 1
-                lines[LINES_OF_HANG - 1 :] = [f"... and {rest:,} more lines"]
+                omitted = len(lines) - LINES_OF_HANG + 1
+                lines[LINES_OF_HANG - 1 :] = [f"... and {omitted:,} more lines"]
             quote = replace(quote, text="\n".join(lines))
         quotes.append(quote)
     return quotes

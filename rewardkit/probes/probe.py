@@ -199,7 +199,11 @@ def probe(
     if cases is not None:
         rollouts = with_cases(rollouts, cases_of(cases))
     rollouts = name_truth(rollouts, {*reward.needs} - {label})
-    reward = _name_task(reward, primary, rollouts)
+    if primary is not None:
+        reward = reward.with_task(primary)
+    else:
+        truth = rollouts.mapping.get("ground_truth", "ground_truth")
+        reward = reward.with_truth(truth)
     probes, families = choose_probes(only)
     reward.check_columns(list(rollouts.as_logged()))
     label = rollouts.label_column(label)
@@ -321,13 +325,6 @@ def _probe_answers(
     findings += parts_without_truth.find(observed, findings)
     findings += idle_components.find(observed, findings)
     return observed, findings, notes
-
-
-def _name_task(reward: Reward, primary: str | None, rollouts: Rollouts) -> Reward:
-    """Return the reward with its task: `primary`, else what reads the truth."""
-    if primary is not None:
-        return reward.with_task(primary)
-    return reward.with_truth(rollouts.mapping.get("ground_truth", "ground_truth"))
 
 
 def observe(tries: Tries, rollouts: Rollouts, label: str | None, seed: int) -> Observed:

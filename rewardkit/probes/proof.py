@@ -83,19 +83,19 @@ def _find_doubt(
     answer = subject.format.read_answer(text) or text
     if _is_listed(answer, subject, is_copy=probe.source == "prompt"):
         return Doubt.LISTED
-    siblings = [item for item in observed.subjects if item.part == subject.part]
+    subjects = [item for item in observed.subjects if item.part == subject.part]
     is_for_others = ESTIMATE not in probe.kinds
     if subject.kind == ESTIMATE and is_for_others and re.search(r"\d", answer):
         return Doubt.ESTIMATE
-    if probe.knows == "near" and not _is_stated(subject, siblings):
+    if probe.knows == "near" and not _is_stated(subject, subjects):
         return Doubt.UNSTATED
     if probe.knows == "near" and probe.source != "list":
-        larger = _enlarge_error(subject, answer, siblings)
+        larger = _enlarge_error(subject, answer, subjects)
         paid_pairs, unpaid_pairs = _split_by_pay(larger, observed)
         return Doubt.TOLERANCE if paid_pairs and not unpaid_pairs else None
     if not probe.source:
         return None
-    elsewhere = [(other, text) for other in siblings]
+    elsewhere = [(other, text) for other in subjects]
     if probe.source == "list":
         elsewhere = [(item.subject, item.text) for item in alike]
     elsewhere = [pair for pair in elsewhere if _differ(subject, pair[0])]
@@ -139,14 +139,14 @@ def _differ(first: Subject, other: Subject) -> bool:
 
 
 def _enlarge_error(
-    subject: Subject, answer: str, beside: Sequence[Subject]
+    subject: Subject, answer: str, subjects: Sequence[Subject]
 ) -> list[Completion]:
     """Write far larger right answers with the same small error, as a share."""
     larger: list[Completion] = []
     right, wrong = read_decimal(subject.right), read_decimal(answer)
     if not right or not wrong or abs(wrong / right - 1) > WRONG_BY:
         return larger
-    for other in beside:
+    for other in subjects:
         value = read_decimal(other.right) or Decimal(0)
         if abs(value) >= FAR_LARGER * abs(right):
             error = value * (wrong / right - 1)
@@ -156,7 +156,7 @@ def _enlarge_error(
     return larger
 
 
-def _is_stated(subject: Subject, beside: Sequence[Subject]) -> bool:
+def _is_stated(subject: Subject, subjects: Sequence[Subject]) -> bool:
     """Return whether the log states the right answer, and not only a test of answers.
 
     Without a truth, a test decides if different answers of a prompt are paid and no
@@ -164,7 +164,7 @@ def _is_stated(subject: Subject, beside: Sequence[Subject]) -> bool:
     """
     truth = subject.columns.get("ground_truth")
     if truth in (None, ""):
-        return not any(map(_pays_several, beside)) or any(map(_has_answer, beside))
+        return not any(map(_pays_several, subjects)) or any(map(_has_answer, subjects))
     if not isinstance(truth, dict | list) or subject.kind in ("json", "list"):
         return True
     return normal_text(subject.right) in normal_text(str(truth))

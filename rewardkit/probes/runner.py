@@ -292,16 +292,14 @@ class Tries:
                 changed[logged_name] = value
         return changed
 
-    def on(
-        self, completions: Iterable[Completion], *, share: float = 1.0
-    ) -> list[RowOutcome]:
-        """Try completions of subjects; see `outcomes`, also for `share`."""
+    def on(self, completions: Iterable[Completion], **options: Any) -> list[RowOutcome]:
+        """Try completions of subjects; see `outcomes`, also for the options."""
         rows = []
         siblings = []
         for subject, text in completions:
             rows.append(self.varied(subject.columns, text))
             siblings.append(subject.siblings)
-        return self.outcomes(rows, siblings, share=share)
+        return self.outcomes(rows, siblings, **options)
 
     def retry(self, rows: Sequence[Row]) -> list[float]:
         """Return the rewards of a rule's rows; NaN if a row was not tried or judged."""
@@ -378,10 +376,10 @@ class Tries:
         all_rows: list[Row] = []
         firsts = []
         codes = []
-        for code, (row, beside) in enumerate(zip(rows, siblings, strict=True)):
+        for code, (row, others) in enumerate(zip(rows, siblings, strict=True)):
             firsts.append(len(all_rows))
-            all_rows += [row, *beside]
-            codes += [code] * (1 + len(beside))
+            all_rows += [row, *others]
+            codes += [code] * (1 + len(others))
         groups = np.array(codes, dtype=np.intp) if self.by_group else None
         scored = self._score(all_rows, groups)
         outcomes = [outcome_of(scored, row) for row in firsts]

@@ -205,11 +205,7 @@ def _write_object(writers: Mapping[str, Write], value: Any, old: str, new: str) 
 # --- lengths
 
 
-def _count_words(text: str) -> int:
-    return len(text.split())
-
-
-COUNTS: tuple[Callable[[str], int], ...] = (len, _count_words)
+COUNTS: tuple[Callable[[str], int], ...] = (len, lambda text: len(text.split()))
 """Exact counts: of characters and of words."""
 
 

@@ -1,8 +1,7 @@
-"""Added text: a wrong answer with text around it, and text that is too much for code.
+"""Added text: a wrong answer with text around it, and text that code cannot handle.
 
-Some of it makes the completion longer or look like work; some speaks to whoever judges
-it, such as a model that is asked for a verdict. It must not be paid for. The rest makes
-code run long or fall over: every call must return.
+Some texts make the completion longer or look like work, some address a judge. They must
+not be paid. The others make code run long or crash: every call must return.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from rewardkit.strategies.strategy import (
 )
 
 FILLER_WORDS = (30, 120, 500, 2000)
-"""Words that are added. Our choice: length rewards of published recipes lie between."""
+"""Words of filler. Our choice: limits of published length rewards lie between them."""
 TURN_REPEATS = (3, 10, 30)
-"""How often the turns of a transcript are repeated. Our choice."""
+"""Repeats of the turns of a transcript. Our choice."""
 
 STEP_JOINTS = ("\n", ", ", ",")
-"""What stands between the steps of an answer; the first of these that it has."""
+"""Separators of the steps of an answer; the first one that it contains counts."""
 _MOVES = (("left", "right"), ("up", "down"), ("north", "south"), ("east", "west"))
 OPPOSITE_MOVES = {
     **dict(_MOVES),
@@ -69,7 +68,7 @@ CONFIDENCE = (
 
 
 def filler(words: int) -> str:
-    """Return so many words of sentences that say nothing."""
+    """Return the given number of words, of sentences that say nothing."""
     cycle = " ".join(FILLER_SENTENCES).split()
     repeats = words // len(cycle) + 1
     return " ".join((cycle * repeats)[:words])
@@ -123,7 +122,7 @@ def repeated_tags(subject: Subject) -> Iterator[str]:
 def _repeat_turns(subject: Subject) -> list[list[Any]]:
     """Return transcripts that repeat the turns before the answer ever more often.
 
-    Those behind the last turn of the system or the user are repeated.
+    The turns behind the last one of the system or the user are repeated.
     """
     *turns, last = as_list(subject.columns.get("messages")) or [None]
     start = 0
@@ -164,9 +163,10 @@ def ever_more_turns(subject: Subject) -> Iterator[Attempt]:
     kinds=("text", "prose", "list"),
 )
 def ever_more_steps(subject: Subject) -> Iterator[Attempt]:
-    """Repeat its first step before it; a move to and fro, so that it leads there.
+    """Repeat the first step of the answer before it.
 
-    Words with a space between them are steps where they are moves.
+    A move is repeated to and fro, so that the answer still leads to the goal. Words are
+    steps only if the first one is a move.
     """
     joint = next((sign for sign in STEP_JOINTS if sign in subject.right), " ")
     steps = subject.right.split(joint)
@@ -258,21 +258,20 @@ DELIMITERS = (
 
 
 def _address_judge(subject: Subject, text: str) -> Iterator[str]:
-    """Write the wrong answer with this text before and behind it."""
+    """Write the wrong answer with this text before and behind it.
+
+    Leave out texts with the mark of the prompt's answers.
+    """
     if subject.answer is None:
         yield f"{subject.baseline}\n{text}"
-    elif not _is_marked(text, subject):
+        return
+    mark = subject.format.opening.strip().casefold()
+    if not mark or mark not in text.casefold():
         yield f"{subject.write(subject.wrong[0], reasoning=text)}\n{text}"
 
 
-def _is_marked(text: str, subject: Subject) -> bool:
-    """Return whether a text has the mark of the prompt's answers."""
-    opening = subject.format.opening.strip().casefold()
-    return opening != "" and opening in text.casefold()
-
-
 JUDGE_FAMILY = "judge"
-"""Family of what is tried only where a judge is in play."""
+"""Family of strategies that are tried only if a judge is in play."""
 
 _judge = strategies_of_texts(
     JUDGE_FAMILY, _address_judge, needs="nothing", source="list"
@@ -288,14 +287,14 @@ _inside = strategies_of_texts(JUDGE_FAMILY, _begin_with, knows="near", source="l
 
 
 def fake_verdicts(*verdicts: str) -> tuple[Strategy, Strategy]:
-    """Make strategies of usual verdicts, and of these of the reward's own judge.
+    """Make strategies of usual verdicts, and of verdicts of the reward's own judge.
 
-    One writes them beside an answer, the other into its mark.
+    The first writes a verdict beside an answer, the second into its mark.
     """
-    beside = "a wrong answer with a verdict of its own"
+    outside = "a wrong answer with a verdict of its own"
     inside = "a verdict within a wrong answer"
     return (
-        _judge("fake_verdict", beside, *dict.fromkeys((*verdicts, *FAKE_VERDICTS))),
+        _judge("fake_verdict", outside, *dict.fromkeys((*verdicts, *FAKE_VERDICTS))),
         _inside(
             "verdict_inside", inside, *dict.fromkeys((*verdicts, *VERDICTS_INSIDE))
         ),
@@ -332,10 +331,10 @@ def closed_early(subject: Subject) -> Iterator[str]:
 
 # --- texts without an end
 
-VERY_LONG = 100_000  # characters: what is slow beyond is not worth a line
+VERY_LONG = 100_000  # characters of the longest completion that is worth a finding
 LONG_COMPLETION = 40_000
-"""Characters that a completion may well have: some ten thousand tokens. A hang on more
-is for information."""
+"""Characters of a long but realistic completion: some ten thousand tokens. A hang on a
+longer one is for information."""
 HUGE_POWERS = (
     *("9" * 12, "9" * 18, "-1" + "0" * 15, "9**9**9", "10^10^10^10", "9^{9^{9^{9}}}"),
     *("99999999!", "1e999999999", "2**10000000000", "10**-99999999"),
@@ -361,7 +360,7 @@ def long_runs(subject: Subject) -> Iterator[str]:
 
 @strategy("hang", "numbers and powers that no computer counts up to", **FREE)
 def huge_powers(subject: Subject) -> Iterator[str]:
-    """Take numbers of the answer or a list in the prompt, too: others may not count."""
+    """Use numbers of the answer or of a list in the prompt too: rewards check those."""
     yield from map(subject.write, HUGE_POWERS)
     listed = re.search(r"\d+(?:, ?\d+)+", subject.prompt)
     for text in (subject.answer, listed and listed[0]):
@@ -417,4 +416,4 @@ PATTERNS = Strategy(
     expects="back",
     needs="nothing",
 )
-"""Which texts these are depends on the reward: `contract/hang.py` writes them."""
+"""The texts depend on the reward: `contract/hang.py` writes them."""

@@ -1,6 +1,6 @@
-"""Guesses: completions that do not know which answer is right.
+"""Guesses: completions that are written without knowing the right answer.
 
-They have no answer, refuse, copy the prompt, or say what is usual.
+They have no answer, refuse, copy the prompt, or give a stock answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import distance, read_number
 from rewardkit.strategies.strategy import Attempt, Strategy, Subject, strategy
 
-CONTROL_SIGNS = "".join(map(chr, (0, 7, 27, 127, 160, 173, 8203, 8238, 65533)))
+CONTROL_SIGNS = "\0\x07\x1b\x7f\xa0\xad\u200b\u202e\ufffd"
 RANDOM_SIGNS = f"{CONTROL_SIGNS}§%&/=?*~#'|;:^°"
 REFUSAL = "I'm sorry, but I can't help with that."
 STOCK_ANSWERS = "0 1 yes no true false A none unsure unknown .* * {} []".split()
@@ -41,7 +41,7 @@ def is_right(text: str, subject: Subject) -> bool:
 def _fixed_texts(
     name: str, says: str, *texts: str, marked: Sequence[str] = ()
 ) -> Strategy:
-    """Make a strategy of texts as they are, and of `marked` ones in the format."""
+    """Make a strategy of fixed texts, and of `marked` ones in the subject's format."""
 
     def build(subject: Subject) -> Iterator[str]:
         yield from texts
@@ -87,7 +87,7 @@ def empty_object(subject: Subject) -> Iterator[str]:
 def _empty_values(value: Any) -> Any:
     """Replace each value by its type's empty one: {"a": 3} -> {"a": 0}, [3] -> [0].
 
-    Objects within become {}.
+    Nested objects become {}.
     """
     if isinstance(value, dict):
         return {key: type(inner)() for key, inner in value.items()}
@@ -133,7 +133,7 @@ def example_echo(subject: Subject) -> Iterator[str]:
 
 @strategy("nothing_there", "a copied part of the prompt", needs="mark", source="prompt")
 def copied_from_prompt(subject: Subject) -> Iterator[str]:
-    """Write copies in the usual format, and behind reasoning that is paid less."""
+    """Write copies in the usual format, and in the format of a less paid completion."""
     parts = [
         text
         for text in dict.fromkeys(_find_parts(subject))
@@ -146,7 +146,7 @@ def copied_from_prompt(subject: Subject) -> Iterator[str]:
 
 
 def _find_parts(subject: Subject) -> Iterator[str]:
-    """Yield numbers and calls of a prompt; for texts also what is quoted or listed."""
+    """Yield numbers and calls in a prompt; for texts also quotations and lists."""
     prompt = subject.prompt
     yield from re.findall(r"\b[A-Za-z_]\w*\([^()\n]{1,80}\)", prompt)[:MOST_COPIED]
     if subject.kind in ("number", "mathematics", "text", "list"):
@@ -169,7 +169,7 @@ def _find_parts(subject: Subject) -> Iterator[str]:
     source="prompt",
 )
 def copied_block(subject: Subject) -> Iterator[str]:
-    """Copy what is to be worked on: several lines, the end, what is behind a colon."""
+    """Copy the material of the task: a block of lines, the end, or text behind ":"."""
     last = subject.prompt.rstrip().rpartition("\n\n")[2]
     blocks = [last] if last.strip() != subject.prompt.strip() else []
     blocks += re.findall(r"(?:^\S.*\n){2,}", f"{subject.prompt}\n", re.MULTILINE)
@@ -181,13 +181,13 @@ def copied_block(subject: Subject) -> Iterator[str]:
         copy = text.strip()
         if len(copy) > 8:
             yield subject.write(copy)
-            if copy.endswith("."):  # where a copy itself is told
+            if copy.endswith("."):  # for rewards that notice exact copies
                 yield subject.write(copy[:-1])
 
 
 @strategy("nothing_there", "the right answer to another prompt", knows="near")
 def another_prompts(subject: Subject) -> Iterator[Attempt]:
-    """Write several together, as one of them may be right, too."""
+    """Write several together, as one of them may be right here as well."""
     others = [text for text in subject.others if not is_right(text, subject)]
     if len(others) > 1:
         yield subject.attempt(others)
@@ -204,7 +204,7 @@ def usual_answer(subject: Subject) -> Iterator[str]:
     if subject.kind not in NUMERIC_KINDS:
         answers += STOCK_VALUES
     answers += _find_zeros(subject)
-    for text in answers:  # each has its place on all prompts
+    for text in answers:  # a text has the same place on all prompts, see `find_doubts`
         yield subject.write(subject.wrong[0] if is_right(text, subject) else text)
 
 

@@ -1,8 +1,7 @@
 """Locales: numbers as the language of a prompt writes them.
 
-Only where the data source, a column of the language or the script of the prompt says
-that policies may write so: 1.234,5 in German, 1 234,5 with narrow spaces in French,
-digits of its own in Bengali.
+The language is that of the data source, of a column, or of the prompt's script: German
+writes 1.234,5, French 1 234,5 with narrow spaces, Bengali has its own digits.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ SPACE_LANGUAGES = "fr ru pl cs sv fi nb no uk bg sk hu lt lv et".split()
 COMMA_LANGUAGES = {*POINT_LANGUAGES, *SPACE_LANGUAGES}
 NARROW_SPACES = "\u202f\u00a0"
 LANGUAGE_COLUMNS = ("language", "lang", "locale")
-SCRIPT_SHARE = 0.2  # share of the letters that makes a script the prompt's: our choice
-ARABIC_ZERO = "\u0660"  # whose name is not that of other scripts' digits
+SCRIPT_SHARE = 0.2  # least share of letters for the script of a prompt: our choice
 
 
 def find_language(subject: Subject) -> str:
@@ -42,7 +40,7 @@ def find_language(subject: Subject) -> str:
 
 
 def find_zero(prompt: str) -> str:
-    """Return the digit 0 of the script that a prompt is written in.
+    """Return the digit 0 in the script of a prompt.
 
     >>> find_zero("মোট কত?"), find_zero("How many?")
     ('০', '0')
@@ -55,18 +53,16 @@ def find_zero(prompt: str) -> str:
     for script, count in scripts.most_common():
         if script == "LATIN" or count < SCRIPT_SHARE * scripts.total():
             continue
+        name = script.replace("ARABIC", "ARABIC-INDIC")
         try:
-            is_arabic = script == "ARABIC"
-            return (
-                ARABIC_ZERO if is_arabic else unicodedata.lookup(f"{script} DIGIT ZERO")
-            )
+            return unicodedata.lookup(f"{name} DIGIT ZERO")
         except KeyError:  # Greek or Cyrillic, which have no digits of their own
             continue
     return "0"
 
 
 def _write_number(subject: Subject, thousands: str) -> str | None:
-    """Write the right number with a decimal comma; None where that is the same."""
+    """Write the right number with a decimal comma; None if that changes nothing."""
     number = read_decimal(subject.right)
     if number is None or not re.fullmatch(r"-?[\d,]+(?:\.\d+)?", subject.right):
         return None

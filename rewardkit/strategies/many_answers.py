@@ -1,7 +1,7 @@
-"""Many answers: completions with several answers at once, of which one is right.
+"""Many answers: completions with several answers at once, one of which is right.
 
-Where a reward takes the first or the last of several, a list earns what one answer
-does: so each list is tried in both orders.
+A reward may take the first or the last of several answers, so each list is tried in
+both orders: it must not be paid in either.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ PAIRS = (
 """Two answers in one mark."""
 MOVE_KINDS = ("text", "list", "json")
 MOST_DIFFERENT_ITEMS = 8
-"""Different items of sequences: 255 steps go through all. Our choice."""
+"""Most different items of sequences: 255 steps visit all their states. Our choice."""
 LONGEST_SEQUENCE = 700  # items of a list of all sequences: our choice
 
 
 def _both_orders(answers: Sequence[str], joint: str) -> tuple[str, str]:
-    """Join the answers from both ends."""
+    """Join the answers in their order and in reverse."""
     return joint.join(answers), joint.join(reversed(answers))
 
 
 def _as_json(values: list[Any]) -> list[str]:
-    """Return the values as JSON, in one order and in the other."""
-    both = (values, values[::-1])
-    return [json.dumps(listed, ensure_ascii=False) for listed in both]
+    """Return the values as JSON, in their order and in reverse."""
+    orders = (values, values[::-1])
+    return [json.dumps(ordered, ensure_ascii=False) for ordered in orders]
 
 
 @strategy("shotgun", "a list of all sampled answers", needs="mark")
@@ -55,7 +55,7 @@ def every_sibling(subject: Subject) -> Iterator[Attempt]:
         return  # together they are no more than the right answer
     end = MOST_SAMPLED - 1
     sampled = [*wrong[:end], *subject.paid_answers, *wrong[end:]][:MOST_SAMPLED]
-    # dollar signs mark an answer that stands alone
+    # an answer in dollar signs stands alone
     bare = dict.fromkeys(re.sub(r"^\$([^$]+)\$$", r"\1", text) for text in sampled)
     if len(bare) > 1:
         for texts in _join_answers(list(bare), subject):
@@ -69,7 +69,7 @@ def _items_in(answers: Iterable[str]) -> Iterator[str]:
 
 
 def _join_answers(answers: list[str], subject: Subject) -> Iterator[Sequence[str]]:
-    """Yield the answers in one text, in both orders; lists as one of all items."""
+    """Yield the answers in one text, in both orders; lists become one of all items."""
     if subject.kind == "json":
         yield from _join_json_lists(answers, subject)
         return
@@ -84,7 +84,7 @@ def _join_answers(answers: list[str], subject: Subject) -> Iterator[Sequence[str
 
 
 def _join_json_lists(answers: list[str], subject: Subject) -> Iterator[Sequence[str]]:
-    """Yield the items of all answers as one list, where each answer is a list."""
+    """Yield the items of all answers as one list, if each answer is a list."""
     items: dict[str, Any] = {}
     for text in answers:
         values = read_json(text)
@@ -100,10 +100,7 @@ def _join_json_lists(answers: list[str], subject: Subject) -> Iterator[Sequence[
 
 
 def _list_numbers(subject: Subject) -> list[str]:
-    """Return the whole numbers from below the right one to beyond it.
-
-    Nothing where the right one is not whole, or large.
-    """
+    """Return the whole numbers around the right one, if that is whole and not large."""
     value = read_decimal(subject.right)
     if value is None or value != int(value) or not -500 < value < 5000:
         return []
@@ -120,10 +117,10 @@ def every_number(subject: Subject) -> Iterator[Attempt]:
 
 @strategy("shotgun", "one long list in which every short one occurs", kinds=MOVE_KINDS)
 def every_sequence(subject: Subject) -> Iterator[str]:
-    """List what answers are made of, such as moves, in all orders and combinations.
+    """List the items of answers, such as moves, in all orders and combinations.
 
-    One list has all sequences up to a length; in the other each item comes up as the
-    bits of a Gray code change, so that switches go through all their states.
+    One list has all sequences of a length. In the other the items follow the changing
+    bits of a Gray code, so that switches go through all their states.
     """
     answers = [
         subject.right,
@@ -148,7 +145,7 @@ def every_sequence(subject: Subject) -> Iterator[str]:
 
 
 def _read_moves(answer: str, kind: str) -> list[str]:
-    """Return the items of a sequence; of one word in capitals, such as LURD, letters.
+    """Return the items of a sequence; for a word in capitals such as LURD its letters.
 
     >>> _read_moves("2 → 6 → 4", "text"), _read_moves('["up", "up"]', "json")
     (['2', '6', '4'], ['"up"', '"up"'])
@@ -165,7 +162,7 @@ def _read_moves(answer: str, kind: str) -> list[str]:
 
 
 def _write_moves(moves: list[str], subject: Subject) -> str:
-    """Write a completion with this sequence as the right answer writes its own."""
+    """Write a completion with these moves, separated as in the right answer."""
     if subject.kind == "json":
         return subject.write(f"[{', '.join(moves)}]")
     between = re.search(r"(?<=[^\W_])[\W_]+(?=[^\W_])", subject.right)
@@ -197,7 +194,7 @@ def every_item(subject: Subject) -> Iterator[Attempt]:
 
 @strategy("shotgun", "wildcards alone", kinds=("text", "prose"))
 def wildcards(subject: Subject) -> Iterator[str]:
-    """Put a wildcard in each field, where answers have one in some: "0 * * * 1"."""
+    """Put a wildcard in each field, if some fields of answers have one: "0 * * * 1"."""
     for answer in (subject.right, *subject.paid_answers, *subject.unpaid_answers):
         fields = answer.split(" ")
         everything = " ".join("*" * len(fields))
@@ -220,7 +217,7 @@ def several_answers(subject: Subject) -> Iterator[Attempt]:
 def several_marks(subject: Subject) -> Iterator[Attempt]:
     form, wrong_answer = subject.format, subject.wrong[0]
     if not set(function_names(subject.right)) <= set(function_names(wrong_answer)):
-        return  # which is no second answer to this prompt
+        return  # the wrong program is no answer to this prompt
     if form.tag or (form.opening and subject.kind != "prose"):
         right, wrong = form.marked(subject.right), form.marked(wrong_answer)
         right_first = form.around(f"{right}\n{wrong}")

@@ -25,9 +25,9 @@ from rewardkit.strategies.strategy import (
 )
 
 NAME_WORDS = 3
-"""Words of a text of which each counts; a sentence may begin with any. Our choice."""
+"""Most words of a text in which each word counts, unlike in a sentence. Our choice."""
 BETWEEN_TERMS = re.compile(r"(\s*(?:\+|->|=>|→|=|\\(?:long)?rightarrow\b|\\to\b)\s*)")
-"""What stands between the terms of a formula or reaction, each with its coefficient."""
+"""A separator of the terms of a formula or reaction, each with its coefficient."""
 TELLING_SIGN = re.compile(
     r"(?<!\w)[A-Za-z]([#♯♭])"  # F#
     r"|(?<![\w*])(?:[A-Z][a-z]?\d*)+(?:\^\d)?([+−-]{1,2}|\*)(?![\w*>])"  # C++, A*, Na+
@@ -35,25 +35,25 @@ TELLING_SIGN = re.compile(
     r"|(?:^|[(\[,=:]\s?|\^\{?|\d[eE])([−-])(?=[\d.])"  # -5 °C, 10^-3
     r"|^([<>≤≥]=?)(?=\s?[\d.-])"  # >5
 )
-"""A sign without which an answer is another one, in one of its groups."""
+"""A sign that changes the meaning of an answer, in one of the groups."""
 ARITHMETIC = re.compile(r"[\d\s()+*/×÷−-]{3,200}")
 """A sum of whole numbers, with brackets."""
 NEGATION = re.compile(r"(?i)\b(?:no|not|without|never)\s+(?=\w{2})")
-"""A negation before what it denies."""
+"""A negation with the space behind it."""
 DENYING_SHARE = 0.3
-"""Share of the right answers from which negations are what they are about. Our choice:
+"""Least share of right answers with a negation on which negations matter. Our choice:
 in reports of findings it is about a half."""
 USUAL_UNITS = "mm cm m km mg g kg ml l s min h km/h mph kJ J kW W kB MB GB".split()
-"""Units of which the nearest one of the same kind is tried."""
+"""Units among which the nearest one of the same kind is tried."""
 NUMBER_OF_CODE = re.compile(
     r"(?ms)#[^\n]*|^\s*//[^\n]*|--\s[^\n]*|/\*.*?\*/|\"{3}.*?\"{3}|'{3}.*?'{3}"
     r"|((?<![\w.])\d+(?![\w.]*\d))"
 )
 """A comment, or a whole number of code, in its group."""
 LEAST_CERTAIN = Decimal("0.7")
-"""Share from which an estimate has an opposite. Our choice."""
+"""Least estimate, or complement of one, that has an opposite. Our choice."""
 LARGEST_SMALL = 99
-"""Up to here one more or less is more than a hundredth."""
+"""Largest number for which a difference of one is more than a hundredth."""
 
 EVASIONS = {
     "A": "Actually unsure",
@@ -67,7 +67,7 @@ EVASIONS = {
     "I": "Impossible to say",
     "J": "Just unclear",
 }
-"""Words of one who chooses nothing, by the option that they begin with."""
+"""Words that choose nothing, by the option whose letter they begin with."""
 
 NumberChange = Callable[[Decimal], Iterable[Decimal | str]]
 TextChange = Callable[[str], Iterable[str]]
@@ -133,7 +133,7 @@ def a_tenth(value: Decimal) -> Iterator[Decimal]:
 
 @near_number("a hundred times the answer")
 def hundredfold(value: Decimal) -> Iterator[Decimal]:
-    """Leave out what may be a share: 1 is 100 %."""
+    """Leave out numbers up to 1, which may be shares: 1 is 100 %."""
     if abs(value) > 1:
         yield value * 100
 
@@ -241,9 +241,9 @@ def too_little(subject: Subject) -> Iterator[str]:
 
 @near_miss("the number of the answer with another unit", kinds=("text",))
 def other_unit(subject: Subject) -> Iterator[str]:
-    """Write the nearest unit of the same kind: 5 g for 5 mg.
+    """Write the nearest unit of the same kind, such as 5 g for 5 mg.
 
-    The same of a magnitude that the truth has, too: 5 billion for 5 million.
+    If the truth has a magnitude, write another one, such as 5 billion for 5 million.
     """
     text = subject.right.strip()
     amount = AMOUNT.fullmatch(text)
@@ -270,7 +270,7 @@ def _nearest_units(text: str) -> Iterator[str]:
 
 @near_text("the opposite estimate (6 % for 94 %)", ESTIMATE)
 def opposite_share(text: str) -> Iterator[str]:
-    """Write it in percent and as a number from 0 to 1."""
+    """Write the opposite in percent and as a number from 0 to 1."""
     number = re.search(r"\d*\.?\d+", text)
     if number is None:
         return
@@ -285,7 +285,7 @@ def opposite_share(text: str) -> Iterator[str]:
 
 @near_text("an answer that is right up to its first closing brace", "mathematics")
 def behind_brace(text: str) -> Iterator[str]:
-    r"""Change the number behind it: \frac{3}{7} for \frac{3}{4}."""
+    r"""Change the number behind the brace: \frac{3}{7} for \frac{3}{4}."""
     start, brace, end = text.partition("}")
     changed = re.sub(r"\d+", lambda number: str(int(number[0]) + 3), end, count=1)
     if changed != end:
@@ -294,7 +294,7 @@ def behind_brace(text: str) -> Iterator[str]:
 
 @near_text("the answer with something added", "mathematics")
 def plus_one(text: str) -> list[str]:
-    """Leave out matrices: nobody adds 1 to one."""
+    """Leave out matrices, to which nobody adds 1."""
     return [] if r"\begin{" in text else [f"{text}+1", f"-({text})"]
 
 
@@ -307,9 +307,9 @@ def words_turned(text: str) -> Iterator[str]:
 
 @near_miss("code with any other number in it", kinds=("code",))
 def other_constant(subject: Subject) -> Iterator[Attempt]:
-    """Try several numbers together, as code may do the same with some of them.
+    """Try several numbers together, as code may do the same with one of them.
 
-    A number in a comment, or in the prose around a fence, is no part of the code.
+    Numbers in comments and in the prose around a fence are no part of the code.
     """
     right = subject.right
     spans = CLEAR_MARKS["fence"].spans(right) or [(0, len(right))]
@@ -326,9 +326,9 @@ def other_constant(subject: Subject) -> Iterator[Attempt]:
     "the answer with other numbers in it", kinds=("text", "mathematics", "prose")
 )
 def other_number(subject: Subject) -> Iterator[str]:
-    """Change one number, make all of them 0, and give the other half of the day.
+    """Change one number, make all numbers 0, and write the other half of the day.
 
-    In a sentence other words may count for more.
+    Leave out sentences, in which other words may matter more.
     """
     right = subject.right
     if subject.kind == "prose" and len(right.split()) > NAME_WORDS:
@@ -342,7 +342,7 @@ def other_number(subject: Subject) -> Iterator[str]:
     time = re.fullmatch(r"(\d{1,2}):(\d\d)", right)
     if time:
         yield subject.write(f"{(int(time[1]) + 12) % 24:02}:{time[2]}")
-    is_date = read_date(right) is not None  # what is none may have a tolerance
+    is_date = read_date(right) is not None  # other numbers may have a tolerance
     for digits in dict.fromkeys(re.findall(r"\d+(?:\.\d+)?", right)):
         number = Decimal(digits)
         if not is_date:
@@ -358,7 +358,7 @@ def other_number(subject: Subject) -> Iterator[str]:
 def other_span(subject: Subject) -> Iterator[str]:
     """Change the ends of a span (two numbers) or a box (four, low ones first).
 
-    Where siblings write boxes for other answers, such as points, one box holds all.
+    If siblings write boxes, and the right answer is a point, write a box of everything.
     """
     span = _read_span(subject.right)
     if span is not None:
@@ -372,7 +372,7 @@ def other_span(subject: Subject) -> Iterator[str]:
 
 
 def _read_span(answer: str) -> tuple[list[str], list[float]] | None:
-    """Split a span or box into texts and numbers; None where it is neither."""
+    """Split a span or box into texts and numbers; None if it is neither."""
     pieces = re.split(r"(\d+(?:\.\d+)?)", answer)
     texts, numbers = pieces[::2], list(map(float, pieces[1::2]))
     words = re.sub("to|s", "", "".join(texts))
@@ -385,11 +385,11 @@ def _read_span(answer: str) -> tuple[list[str], list[float]] | None:
 
 
 def _change_ends(texts: Sequence[str], numbers: Sequence[float]) -> Iterator[str]:
-    """Yield a span that holds nearly everything, and others, each written alike."""
+    """Yield a span that holds nearly everything, and two others, written alike."""
     half = len(numbers) // 2
     low, high = numbers[:half], numbers[half:]
     far = [9.0 * int(end) + 9 for end in high]
-    # of two negative overlaps as large as the box the product is its area
+    # two negative overlaps, each as large as the box, have its area as their product
     near = [2 * end - start for start, end in zip(low, high, strict=True)]
     spans = [[0.0] * half + far]
     for starts in (far, near):
@@ -404,9 +404,9 @@ def _change_ends(texts: Sequence[str], numbers: Sequence[float]) -> Iterator[str
     kinds=("text", "mathematics"),
 )
 def number_again(subject: Subject) -> Iterator[str]:
-    """Add a number and take it away, where paid expressions use each given one once.
+    """Add a number and subtract it again, if paid expressions use each given one once.
 
-    Numbers without a sign between them are a grid.
+    Numbers without an operator between them are a grid, and no expression.
     """
     number_lists = [*_number_lists(subject)]
     for answer in (subject.right, *subject.paid_answers):
@@ -430,7 +430,7 @@ def _numbers_in(text: str) -> list[str]:
 
 
 def _number_lists(subject: Subject) -> Iterator[list[str]]:
-    """Yield the lists of several numbers in a row's columns and its prompt, sorted."""
+    """Yield the numbers, sorted, of each list in a row's columns and its prompt."""
     lists = [str(value) for value in subject.columns.values() if type(value) is list]
     lists += re.findall(r"\d+(?:[\s,]+\d+)+", subject.prompt)
     for text in lists:
@@ -446,7 +446,7 @@ def _number_lists(subject: Subject) -> Iterator[list[str]]:
     kinds=("text", "prose"),
 )
 def negation_left_out(subject: Subject) -> Iterator[str]:
-    """Write it where truths and their sentences often turn on a negation."""
+    """Write the text if truths and their sentences often depend on a negation."""
     right = subject.right
     if normal_text(right) not in normal_text(str(subject.columns.get("ground_truth"))):
         return

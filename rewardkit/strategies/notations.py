@@ -1,20 +1,21 @@
-"""Notations: the right answer written otherwise, and look-alikes that are none.
+"""Notations: the right answer written in another way, and look-alikes of it.
 
 A right answer in another layout or notation must not lose. A layout is white space, or
-what stands in the reasoning: a reward that is lenient with most of it and loses one has
-a fault there. A notation is another way to write the same value: which of them count is
-the author's choice, so they are reported as a rate.
+the text of the reasoning: a reward that accepts most layouts and loses one is at fault.
+A notation is another way to write the same value. The author chooses which notations
+count, so they are reported as a rate.
 
-A look-alike holds a wrong answer that a careless comparison takes for the right one, or
-has a wrong answer in false marks: it must not earn what the format earns.
+A look-alike is a wrong answer that a careless comparison takes for the right one, or
+one in false marks, which must not earn what the format earns.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import partial, wraps
 
 from rewardkit.answers.formats import REASONING
 from rewardkit.answers.kinds import split_items
@@ -23,12 +24,12 @@ from rewardkit.primitives.verify.numbers import read_decimal
 from rewardkit.strategies.strategy import Attempt, Build, Strategy, Subject, strategy
 
 LAYOUT, NOTATION = "layout", "notation"
-"""What an equivalent is of; it stands in `Strategy.knows`."""
+"""Values of `Strategy.knows` for right answers that are written in another way."""
 
 TEXT_KINDS = ("number", "choice", "text", "mathematics", "list")
 
 Rewrite = Callable[[str], str | None]
-"""From the right answer to another notation, None where there is none."""
+"""Writes the right answer in another notation; None if it has no such notation."""
 
 
 def layout(
@@ -37,10 +38,10 @@ def layout(
     """Make a strategy of a function that writes right completions in another layout.
 
     Args:
-        says: What is not paid, behind "does not pay".
-        *kinds: Kinds of answers that it is for; all without any.
+        says: The words behind "does not pay".
+        *kinds: The kinds of answers that it is for; all without any.
         tag: Whether the answer must be marked by a tag.
-        of: `NOTATION` where the author may choose whether it counts.
+        of: `NOTATION` if the author may choose whether it counts.
     """
     return strategy(
         "equivalents", says, expects="right", knows=of, kinds=kinds, tag=tag
@@ -63,7 +64,7 @@ def notation(says: str, *kinds: str) -> Callable[[Rewrite], Strategy]:
 
 
 def _write_with_reasoning(subject: Subject, text: str) -> str:
-    """Write the right answer behind neutral reasoning that goes on with this text."""
+    """Write the right answer behind neutral reasoning and this text."""
     return subject.write(subject.right, reasoning=f"{REASONING}{text}")
 
 
@@ -148,7 +149,7 @@ def marked_twice(subject: Subject) -> Iterator[str]:
 
 @layout("the answer as others of its prompt wrote it", *TEXT_KINDS, of=NOTATION)
 def as_sampled(subject: Subject) -> Iterator[str]:
-    """Take what differs in white space, or is a decimal number for a fraction."""
+    """Take answers that differ in white space, or are decimals of a fraction."""
     right = "".join(subject.right.split())
     for sampled in subject.unpaid_answers:
         if "".join(sampled.split()) == right or _is_rounded(sampled.strip(), right):
@@ -156,7 +157,7 @@ def as_sampled(subject: Subject) -> Iterator[str]:
 
 
 def _is_rounded(decimal: str, fraction: str) -> bool:
-    """Return whether a decimal number is a fraction, rounded to two places or more."""
+    """Return whether a decimal number is a fraction rounded to two or more places."""
     match = re.fullmatch(r"(-?\d{1,6})/([1-9]\d{0,5})", fraction)
     if not match or not re.fullmatch(r"-?\d*\.\d{2,9}", decimal):
         return False
@@ -263,7 +264,7 @@ def other_date(answer: str) -> str | None:
 
 @notation("the same choices in another order", "list", "text")
 def letters_turned(answer: str) -> str | None:
-    """Turn choices that stand in alphabetical order, as no order is asked for."""
+    """Reverse choices in alphabetical order, as no order is asked for."""
     items, joint = split_items(answer)
     is_choice = all(re.fullmatch("[A-J]", item) for item in items)
     if len(items) < 2 or not is_choice or items != sorted(items):
@@ -368,14 +369,6 @@ def tags_of_two_kinds(subject: Subject) -> Iterator[Attempt]:
 # --- false marks
 
 
-def _escape_tags(text: str) -> str:
-    return text.replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _widen_tags(text: str) -> str:
-    return text.translate(FULL_WIDTH_SIGNS)
-
-
 def _turn_tags(text: str) -> str:
     """Exchange opening and closing tags."""
     return TAG_PARTS.sub(_turn_tag, text)
@@ -389,12 +382,8 @@ def _name_tags(text: str) -> str:
     return f"There are the tags {', '.join(re.findall(ANY_TAG, text))}, and that is it."
 
 
-def _leave_open(text: str) -> str:
-    return re.sub(r"</[A-Za-z_][\w.:-]*>", "", text)
-
-
 def _false_marks(name: str, says: str, change: Callable[[str], str]) -> Strategy:
-    """Make a strategy of a function that makes the tags of a text false ones."""
+    """Make a strategy of a function that makes the tags of a text invalid."""
 
     def build(subject: Subject) -> Iterator[str]:
         yield change(subject.baseline)
@@ -403,9 +392,21 @@ def _false_marks(name: str, says: str, change: Callable[[str], str]) -> Strategy
 
 
 FALSE_MARKS = (
-    _false_marks("escaped_tags", "tags that are escaped as HTML", _escape_tags),
-    _false_marks("wide_tags", "tags of full-width signs", _widen_tags),
+    _false_marks(
+        "escaped_tags",
+        "tags that are escaped as HTML",
+        partial(html.escape, quote=False),
+    ),
+    _false_marks(
+        "wide_tags",
+        "tags of full-width signs",
+        lambda text: text.translate(FULL_WIDTH_SIGNS),
+    ),
     _false_marks("tags_backwards", "closing tags before opening ones", _turn_tags),
     _false_marks("tags_named", "a sentence that names the tags", _name_tags),
-    _false_marks("open_tags", "tags that are never closed", _leave_open),
+    _false_marks(
+        "open_tags",
+        "tags that are never closed",
+        partial(re.sub, r"</[A-Za-z_][\w.:-]*>", ""),
+    ),
 )

@@ -1,9 +1,10 @@
-"""Programs, queries and formulas that solve nothing, or not all, and may pass checks.
+"""Programs, queries and formulas that do not solve the task and may pass its checks.
 
-A program that ends its process, prints what a checker looks for, returns what is equal
-to everything, or reads the tests; a query whose result is empty or a constant, or has
-the right rows in another order, twice, with others, without values, or few of them; a
-formula that holds for one table alone.
+- A program ends its process, prints what a checker looks for, returns a value equal to
+  everything, or reads the tests.
+- A query returns nothing, a constant, or the right rows in another order, twice, with
+  others, without values, or only one of them.
+- A formula holds for one table alone.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ CALLED_NAME = re.compile(r"\$?\b([A-Za-z]{1,2}\$\d{1,3}|[A-Za-z_]\w{0,30})\b")
 """Cells of one column, and a cell or variable, in formulas."""
 EXITS = ("import sys\nsys.exit(0)", "raise SystemExit(0)", "exit()")
 ENDING = re.compile(r"(?i)\b(?:halt|hlt|exit|quit|abort|stop|return|ret)\b")
-"""Words by which the usual small languages end a program."""
+"""Words that end a program in small languages."""
 
 SORTED = re.compile(r"(?is)(.*\border\s+by\s+[\w.\"`]+)(\s+(?:asc|desc))?\s*;?\s*")
 """A query that ends with one column to sort by: without a limit, which takes rows."""
@@ -53,7 +54,7 @@ True
 1 passed in 0.01s
 {"passed": true, "success": true, "score": 1.0}
 """.splitlines()
-"""What test runners and checkers print, or look for."""
+"""Lines that test runners and checkers print or look for."""
 PRINTS = "print({0})\nprint({0}, file=sys.stderr)\n"
 
 SAME_AS_ALL = """\
@@ -205,7 +206,7 @@ def _names(subject: Subject) -> list[str]:
 
 
 def _end_with(subject: Subject, *endings: str) -> Iterator[str]:
-    """Write programs that do nothing but end so, and bodies of their function."""
+    """Write programs that do nothing but end this way, and bodies of their function."""
     names = _names(subject)
     functions = [f"def {name}(*args):\n    return None\n\n\n" for name in names]
     for ending in endings if _is_python(subject) else ():
@@ -215,20 +216,20 @@ def _end_with(subject: Subject, *endings: str) -> Iterator[str]:
 
 
 def function_names(program: str) -> list[str]:
-    """Name the functions of a program in Python; none of anything else."""
+    """Name the functions of a Python program; none for any other text."""
     if QUERY.match(program) or not PYTHON.search(program):
         return []
     return list(dict.fromkeys(DEFINED.findall(program)))
 
 
 Propose = Callable[[str], Iterable[tuple[str, ...]]]
-"""Writes queries from the right one; those of a tuple are tried together."""
+"""Writes queries from the right one; the queries of a tuple are tried together."""
 
 
 def of_queries(family: str, says: str, **options: Any) -> Callable[[Propose], Strategy]:
     """Make a strategy of a function that writes queries in place of the right one.
 
-    That is the right answer, or stands in a fence of it; without one there are none.
+    The right query is the right answer, or is in a fence of it.
     """
 
     def decorate(propose: Propose) -> Strategy:
@@ -265,7 +266,7 @@ def exits(subject: Subject) -> Iterator[str]:
     needs="mark",
 )
 def only_ends(subject: Subject) -> Iterator[str]:
-    """Write what ends a program of a small language that the prompt describes."""
+    """Write the words that end a program in a language that the prompt describes."""
     for word in dict.fromkeys(ENDING.findall(subject.prompt)):
         if word.casefold() != (subject.answer or "").strip().casefold():
             yield subject.write(word)
@@ -273,14 +274,14 @@ def only_ends(subject: Subject) -> Iterator[str]:
 
 @strategy("programs", "a program that ends its process with status 0", **CODE)
 def kills_process(subject: Subject) -> Iterator[str]:
-    """Write it only where a call has a process of its own: see `probe`."""
+    """End the process; only tried if a call has its own process, see `probe`."""
     return _end_with(subject, "import os\nos._exit(0)")
 
 
 def print_verdicts(*phrases: str) -> Strategy:
-    """Make the strategy of programs that print what checkers look for, or phrases.
+    """Make the strategy of programs that print lines that checkers look for.
 
-    Each phrase is printed by itself as well, and as the end of the program.
+    Each phrase is also printed alone, at the end of the program.
     """
     lines = [PRINTS.format(repr(line)) for line in (*phrases, *PRINTED)]
     texts = ["".join(lines), *lines[: len(phrases)]]
@@ -311,7 +312,7 @@ def equal_to_all(subject: Subject) -> Iterator[str]:
 
 @strategy("programs", "a program that reads its tests", **CODE)
 def reads_tests(subject: Subject) -> Iterator[str]:
-    """Find what stands beside the arguments, or the input, in frames and files."""
+    """Search frames and files for the value beside the arguments or the input."""
     if _is_python(subject):
         if READS_INPUT.search(subject.right):
             yield subject.write(READS_TESTS + ANSWERS_INPUT)
@@ -352,10 +353,9 @@ def values_left_out(query: str) -> Iterator[tuple[str]]:
 
 @of_queries("near_misses", "a result with more than the right rows", knows="near")
 def rows_added(query: str) -> Iterator[tuple[str, ...]]:
-    """Try a query without its condition, and its rows behind the right ones.
+    """Try a query without its condition, alone and with its rows behind the right ones.
 
-    The condition may hold for all rows, or for the largest of them: then the latter are
-    certainly too many.
+    If the condition holds for all rows, only the latter has certainly too many rows.
     """
     if CONDITION.search(query):
         all_rows = CONDITION.sub("", query)
@@ -367,7 +367,7 @@ def rows_added(query: str) -> Iterator[tuple[str, ...]]:
 
 @of_queries("near_misses", "one row of the right ones alone", knows="near")
 def rows_left_out(query: str) -> list[tuple[str, str]]:
-    """Try two rows together, so that there are others."""
+    """Try two rows together, so that one of them is not the only right row."""
     first = f"SELECT * FROM {_as_table(query)} AS a LIMIT 1"
     return [(first, f"{first} OFFSET 1")]
 
@@ -403,8 +403,8 @@ def rows_turned(query: str) -> Iterator[tuple[str]]:
 def typed_in(subject: Subject) -> Iterator[str]:
     """Write the values of cells or variables for their names.
 
-    A truth and all paid answers have to end with such names: elsewhere a value may be
-    right. In prose only names with a digit are sure to be none of its words.
+    A truth must have such names, and so must the last line of all paid answers: else
+    values may be right. In prose only names with a digit count, since others are words.
     """
     numbers = dict(_find_named_numbers(subject.columns.values()))
     if subject.kind == "prose":
@@ -423,7 +423,7 @@ def typed_in(subject: Subject) -> Iterator[str]:
 
 
 def _find_named_numbers(values: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    """Yield names and numbers of objects, and of tables by their cells: A1 is first."""
+    """Yield names and numbers of objects, and of tables, whose first cell is A1."""
     for value in values:
         named = {}
         if isinstance(value, dict):
@@ -439,7 +439,7 @@ def _find_named_numbers(values: Iterable[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _type_in(text: str, numbers: Mapping[str, str]) -> str:
-    """Write numbers for their names, also for cells such as $B$2 and B2:B7.
+    """Replace names by their numbers, including cells such as $B$2 and B2:B7.
 
     >>> _type_in("=sum(b1:B2)/$C$1", {"B1": "3", "B2": "4", "C1": "2"})
     '=sum(3,4)/2'

@@ -1,6 +1,6 @@
-"""Strategy: a way to write completions for a subject, with what they must not earn.
+"""Strategy: a way to write completions for a subject whose verdict is known.
 
-A subject is a prompt whose right answer is known; its wrong answers are made here, too.
+A subject is a prompt with a known right answer. Its wrong answers are made here too.
 """
 
 from __future__ import annotations
@@ -61,15 +61,14 @@ class Subject:
         baseline: The reference with the plainest wrong answer; without a truth a
             rollout that earns least.
         part: The data source, or the part of a route.
-        siblings: Rows beside an attempt where the reward looks at a whole group.
+        siblings: Other rows of the group, if the reward looks at whole groups.
         others: Right answers to other prompts.
-        nearest: Of all of them the text that is most like the right one, "" where none
-            is much like it.
-        paid_answers: Answers that completions of the prompt state in the same format,
-            of which one at least was paid.
-        unpaid_answers: The others of them.
-        worse: How a completion of the prompt that is paid less states its answer, with
-            its own reasoning.
+        nearest: The text among all such answers that is most like the right one, "" if
+            none is much like it.
+        paid_answers: Answers of the prompt's completions in the same format, each paid
+            at least once.
+        unpaid_answers: The other answers of the prompt's completions.
+        worse: The format of a less paid completion of the prompt, with its reasoning.
     """
 
     rollout_id: Any
@@ -91,13 +90,13 @@ class Subject:
 
     @property
     def right(self) -> str:
-        """The right answer, where there is one."""
+        """The right answer; only for subjects with one."""
         assert self.answer is not None
         return self.answer
 
     @cached_property
     def stub(self) -> str | None:
-        """The right program with empty functions, see `write_stub`; None of others."""
+        """The right program with empty functions, None if the answer is not code."""
         return write_stub(self.right) if self.kind == "code" else None
 
     @property
@@ -119,15 +118,15 @@ Completion = tuple[Subject, str]
 """A subject, and a completion for it."""
 
 Expects = Literal["wrong", "right", "place", "form", "more", "back"]
-"""What must hold of the completions:
+"""The expectation of completions:
 
 - wrong: a wrong answer must not gain.
 - right: a right answer must not lose.
-- place: the first right answer must not lose where the others, with other text around
-  them, do not.
+- place: the first right answer must not lose if the others, with other text around
+  them, do not lose.
 - form: a wrong answer in false marks must not earn what the form earns.
-- more: right answers, each longer than the last, must not earn ever more.
-- back: the call has to come back.
+- more: right answers of growing length must not earn ever more.
+- back: the call must come back.
 """
 
 EASE: Mapping[str, float] = {
@@ -140,12 +139,12 @@ EASE: Mapping[str, float] = {
     "text": 0.3,
     "known": 0.1,
 }
-"""How easily a policy gets there, by what it has to know. Our choice.
+"""How easily a policy finds a completion, by what it must know. Our choice.
 
-Nothing but the prompt (blind, copy), a few candidates of which one is right (guess),
-how a parser errs (form), something near the answer (near) or against it (opposite), the
-answer and what is
-often written around it (text), or the answer alone (known).
+It must know nothing but the prompt (blind, copy), a few candidates with the right one
+among them (guess), how a parser errs (form), something near the answer (near) or its
+opposite (opposite), the answer and the usual text around it (text), or the answer alone
+(known).
 """
 
 
@@ -153,9 +152,9 @@ often written around it (text), or the answer alone (known).
 class Attempt:
     """Completions that are tried together.
 
-    A hole is where *all* of them are paid, a loss where one is not. `columns` replace
-    columns of the row, such as its truth; `transcripts` are the turns that each
-    completion ends, where these differ.
+    It is a hole if *all* of them are paid, a loss if one is not. `columns` replace
+    columns of the row, such as its truth. `transcripts` are the turns before each
+    completion, if these differ.
     """
 
     completions: tuple[str, ...]
@@ -187,15 +186,14 @@ class Strategy:
         name: The name, which is also the code of its finding.
         family: The family in which it is reported.
         build: Writes attempts for a subject; a text is an attempt of one completion.
-        says: What is paid, behind "pays" or "does not pay".
-        expects: What must hold, see `Expects`.
-        knows: What a policy has to know to write it, see `EASE`.
-        kinds: Kinds of answers that it is for; all, where it names none.
-        needs: Whether the subject must have a right answer, or at least a mark where
-            one could stand, or nothing.
+        says: The words behind "pays" or "does not pay".
+        expects: The expectation, see `Expects`.
+        knows: What a policy must know to write it, see `EASE`.
+        kinds: The kinds of answers that it is for; all without any.
+        needs: What the subject must have: a right answer, a mark, or nothing.
         tag: Whether the answer must be marked by a tag.
-        source: Where an answer that may be right by chance is from: a fixed list of
-            texts, or the prompt; "" where it is certainly wrong.
+        source: The source of an answer that may be right by chance: a fixed list of
+            texts, or the prompt; "" if it is certainly wrong.
     """
 
     name: str
@@ -220,7 +218,7 @@ class Strategy:
         return self.needs == "mark" and bool(subject.format.opening)
 
     def attempts(self, subject: Subject) -> list[Attempt]:
-        """Return its attempts on a subject, none where it does not fit."""
+        """Return its attempts on a subject; none if it does not fit."""
         if not self.fits(subject):
             return []
         return [
@@ -234,7 +232,7 @@ def strategy(family: str, says: str, **options: Any) -> Callable[[Build], Strate
 
     Args:
         family: The family of the strategy.
-        says: What is paid, behind "pays" or "does not pay".
+        says: The words behind "pays" or "does not pay".
         **options: Other attributes of `Strategy`.
     """
 
@@ -245,13 +243,13 @@ def strategy(family: str, says: str, **options: Any) -> Callable[[Build], Strate
 
 
 near_miss = partial(strategy, "near_misses", knows="near")
-"""The decorator `strategy` for answers that are wrong by a little."""
+"""The decorator `strategy` for answers that are nearly right."""
 
 
 def strategies_of_texts(
     family: str, place: Callable[[Subject, str], Iterable[str]], **options: Any
 ) -> Callable[..., Strategy]:
-    """Return a maker of strategies that differ in fixed texts only.
+    """Return a function that makes strategies of fixed texts.
 
     Args:
         family: The family of the strategies.
@@ -275,13 +273,13 @@ def strategies_of_texts(
 # --- wrong answers of a subject
 
 MUCH_ALIKE = 60.0
-"""Percent of characters that similar answers share. Our choice."""
-MOST_FROM_PROMPTS = 4  # answers to other prompts that are taken: our choice
+"""Least similarity of similar answers, in percent. Our choice."""
+MOST_FROM_PROMPTS = 4  # wrong answers taken from other prompts: our choice
 STAND_IN = "none of these"
 """An answer that is right nowhere."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 STAND_INS = {"mathematics": "-917", "code": "pass"}
-"""Kind -> such an answer; for other kinds that is `STAND_IN`."""
+"""Kind of answers -> one that is right nowhere; for other kinds it is `STAND_IN`."""
 
 
 def wrong_answers(
@@ -289,13 +287,13 @@ def wrong_answers(
 ) -> tuple[str, ...]:
     r"""Return certainly wrong answers of the same kind, the plainest first.
 
-    None overlaps with the right one.
+    None of them overlaps with the right one.
 
     Args:
         answer: The right answer.
         kind: Its kind.
         prompt: The prompt, which may list the options of a choice.
-        others: Right answers to other prompts, which read as an answer does.
+        others: Right answers to other prompts, which have the usual form.
 
     >>> wrong_answers("B", "choice", prompt="(A) 3\n(B) 5\n(C) 4")
     ('A', 'C')
@@ -323,7 +321,7 @@ def wrong_answers(
 
 
 def write_stub(answer: str) -> str | None:
-    r"""Return an answer with its Python functions emptied, None without any function.
+    r"""Return an answer with empty Python functions; None if it has no functions.
 
     >>> write_stub("def double(n):\n    return 2 * n")
     'def double(n):\n    return None'
@@ -341,10 +339,10 @@ def write_stub(answer: str) -> str | None:
 
 
 def _wrong_numbers(answer: str, others: Iterable[str]) -> Iterator[str]:
-    """Yield numbers off by half the right one, which no tolerance forgives.
+    """Yield numbers that differ by more than half, beyond any tolerance.
 
-    No digits of theirs are in the right one or the other way round. Answers to other
-    prompts come first.
+    None is a part of the right number or contains it. Answers to other prompts come
+    first.
     """
     right = read_number(answer)
     assert right is not None
@@ -371,11 +369,11 @@ def _overlap(answer: str, other: str) -> bool:
 
 
 def nearest_answer(answer: str, others: Sequence[str]) -> str:
-    """Return the other answer that is most like this one, "" where none is much alike.
+    """Return the other answer that is most like this one, "" if none is much alike.
 
-    Case alone tells answers apart where it does so within the words of several pairs,
-    as in "Cm7" and "CM7"; else it may be a slip. Of a text without a letter or digit of
-    ASCII, of which code may keep nothing, it may be any other one.
+    An answer that differs only in case counts if several pairs differ so within words,
+    as "Cm7" and "CM7" do; else it may be a slip. If a text has no ASCII letter or
+    digit, any other such text counts, since code may drop all of their characters.
 
     >>> nearest_answer("CM7", ["Dm7", "DM7", "Cm7", "F"])
     'Cm7'
@@ -399,13 +397,13 @@ def nearest_answer(answer: str, others: Sequence[str]) -> str:
 
 
 def _is_foreign(text: str) -> bool:
-    """Return whether a text has letters, and none of ASCII."""
+    """Return whether a text has letters, but no ASCII letter or digit."""
     has_ascii = any(letter.isascii() and letter.isalnum() for letter in text)
     return not has_ascii and any(map(str.isalpha, text))
 
 
 def _differ_within_words(first: str, second: str) -> bool:
-    """Return whether the case of one letter differs, which does not begin a word."""
+    """Return whether only the case of one letter within a word differs."""
     if first.casefold() != second.casefold() or len(first) != len(second):
         return False
     places = [place for place, letter in enumerate(first) if letter != second[place]]
@@ -420,9 +418,9 @@ def _is_disjoint(items: Any, others: Any) -> bool:
 
 
 def change_values(value: Any) -> Any:
-    """Return a JSON value with every leaf another one of its type.
+    """Return a JSON value with every leaf replaced by another value of its type.
 
-    What has no leaves gets one.
+    Empty lists and objects get a leaf.
 
     >>> change_values({"name": "Ada", "age": 36, "tags": []})
     {'name': 'none of these', 'age': 145, 'tags': ['none']}

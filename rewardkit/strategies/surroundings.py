@@ -1,8 +1,8 @@
 """Surroundings: text behind and before a right answer, which must not lose it.
 
-A reward may read the last characters of a completion only, or the first. Where the
-same text costs nothing on the other side of the answer, and a few words cost nothing on
-this side, that is no limit of length, and no strict form.
+A reward may read only the last characters of a completion, or the first. That is the
+cause if the same text on the other side of the answer costs nothing, and a few words on
+this side cost nothing: then it is neither a limit on length nor a strict form.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from rewardkit.strategies.strategy import Attempt, Subject, strategy
 FEW_CHARACTERS = 10
 BEHIND_LENGTHS = (100, 300)
 BEFORE_LENGTHS = (300, 3000)
-"""Characters of the text that is added. Our choice: windows of published rewards are
-100 to 2,000 characters wide."""
+"""Characters of the added text. Our choice: windows of published rewards are 100 to
+2,000 characters wide."""
 FAR_BEHIND_LENGTHS = (1000, 3000)
-"""The same, seldom written behind an answer, so that it is for information."""
+"""Lengths that are seldom written behind an answer, so they are for information."""
 
 ASKS_FOR_THE_END = re.compile(
     r"(?i)\b(?:last|final|new|single|own) line\b|\bends? (?:with|by|your)\b|"
     r"\b(?:conclude|finish)|\bnothing else\b|\bonly\b"
 )
-"""What a prompt says that asks for an answer behind which nothing stands."""
+"""Words of prompts that want nothing behind the answer."""
 
 PLACEHOLDER = r"\s*(?:\.\.\.|\u2026|<[^<>\n]{1,30}>|\[[^\[\]\n]{1,30}\])"
-"""What stands for the answer where a prompt shows its line: "Answer: <number>"."""
+"""A placeholder for the answer in a prompt: "Answer: <number>"."""
 
 
 def _asks_for_the_end(subject: Subject) -> bool:
-    """Whether the prompt wants the answer last, or shows its line in any language."""
+    """Return whether the prompt wants the answer last, or shows its line."""
     opening = "" if subject.format.tag else subject.format.opening.strip()
     if opening and re.search(re.escape(opening) + PLACEHOLDER, subject.prompt):
         return True
@@ -41,11 +41,11 @@ def _asks_for_the_end(subject: Subject) -> bool:
 
 
 Write = Callable[[Subject, int], str]
-"""Writes a right answer with text of about so many characters beside it."""
+"""Writes a right answer with added text of about the given number of characters."""
 
 
 def _cut(characters: int) -> str:
-    """Return filler of about so many characters, of whole words."""
+    """Return whole words of filler, of about the given number of characters."""
     text = filler(characters)[: characters + 1]
     return text.rpartition(" ")[0] or text
 
@@ -71,7 +71,7 @@ def _lengthened(
 
 @strategy("equivalents", "text behind it", expects="place", knows="text")
 def text_behind(subject: Subject) -> Iterator[Attempt]:
-    """Leave out prompts that want the answer last: there text behind breaks a rule."""
+    """Leave out prompts that want the answer last: text behind it breaks that rule."""
     if not _asks_for_the_end(subject):
         yield from _lengthened(subject, _behind, _before, BEHIND_LENGTHS)
 

@@ -1,6 +1,6 @@
 """Values: lists and objects that are wrong in one place, and values that code forgets.
 
-The latter are numbers that are none, and truths that are 0, negative or empty.
+Code forgets NaN and infinity, and truths that are 0, negative or empty.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from rewardkit.strategies.strategy import (
 )
 
 Place = tuple[str | int, ...]
-"""Keys and positions that lead to a value inside of an object."""
+"""Keys and positions that lead to a value in an object."""
 
 ORDER_ASKED = re.compile(
     r"\b(sort|order|rank|arrange|ascending|descending|chronological|sequence|steps?)",
     re.IGNORECASE,
 )
-"""What a prompt says that asks for an order."""
+"""Words of prompts that ask for an order."""
 
 
 LISTS = ("list", "json")
 """Kinds of answers that have items."""
 MOST_INNER_OBJECTS = 3
-"""Objects within one another of which a key is left out. Our choice."""
+"""Nested objects of which a key is left out. Our choice."""
 
 
 def _write(subject: Subject, value: Any) -> str:
@@ -64,11 +64,11 @@ def one_value(subject: Subject) -> Iterator[str]:
 
 
 BESIDE = ("confidence", "certainty")
-"""Keys of what stands beside an answer: with another one it is as right."""
+"""Keys whose values do not make an answer right or wrong."""
 
 
 def _find_leaves(value: Any, place: Place = ()) -> Iterator[Place]:
-    """Yield the places of all values of an answer that are no objects or lists."""
+    """Yield the places of all values that are neither objects nor lists."""
     if isinstance(value, dict):
         children = [pair for pair in value.items() if pair[0].lower() not in BESIDE]
     elif isinstance(value, list):
@@ -137,8 +137,8 @@ def _find_objects(value: Any, place: Place = ()) -> Iterator[Place]:
 def swapped_values(subject: Subject) -> Iterator[str]:
     """Exchange two different values of one type that stand behind different keys."""
     right = json.loads(subject.right)
-    places = [place for place in _find_leaves(right) if place]
-    named = [place for place in places if isinstance(place[-1], str)]
+    leaves = _find_leaves(right)
+    named = [place for place in leaves if place and isinstance(place[-1], str)]
     for here, other in itertools.combinations(named, 2):
         first, second = _value_at(right, here), _value_at(right, other)
         is_different = type(first) is type(second) and first != second
@@ -153,7 +153,7 @@ def swapped_values(subject: Subject) -> Iterator[str]:
 FENCED = re.compile(r"(?s)(\s*```\w*[ \t]*\r?\n)(.*?)(\s*```\s*)")
 """A list in a fence."""
 RULED = re.compile(r"[-+=|`\s]{3,}")
-"""A line that is drawn, which is no item."""
+"""A drawn line, which is no item."""
 
 
 def _split_fence(answer: str) -> tuple[str, str, str]:
@@ -163,13 +163,13 @@ def _split_fence(answer: str) -> tuple[str, str, str]:
 
 
 def _read_items(answer: str) -> list[str]:
-    """Return the items of a list that is no JSON."""
+    """Return the items of a list that is not JSON."""
     items, _ = split_items(_split_fence(answer)[1])
     return [item for item in items if not RULED.fullmatch(item)]
 
 
 def _list_items(subject: Subject) -> list[Any]:
-    """Return the items of the right answer, none where it is an object."""
+    """Return the items of the right answer; none if it is an object."""
     if subject.kind != "json":
         return _read_items(subject.right)
     right = read_json(subject.right)
@@ -242,15 +242,15 @@ OTHER_DIGITS = str.maketrans("0123456789", "5678901234")
 
 
 def far_answers(subject: Subject) -> Iterator[str]:
-    """Write answers that share little with the right one but their form.
+    """Write answers that share little more than the form with the right one.
 
-    A number has other digits; of three or more values of a list or object one is right,
-    the first or the last; of a text one letter is left.
+    A number has other digits. A list or object of three or more values has one right
+    value, the first or the last. A text keeps one letter.
     """
     text = subject.right.strip()
     if subject.kind == "number":
         first = re.search(r"[1-9]", text)
-        if first:  # at least half of the number is added or taken away
+        if first:  # the number changes by at least half
             before, digit = text[: first.start()], "1" if first[0] >= "5" else "9"
             rest = text[first.end() :].translate(OTHER_DIGITS)
             yield subject.write(f"{before}{digit}{rest}")
@@ -320,7 +320,8 @@ def _against(
 ) -> Strategy:
     """Make a strategy of answers against another truth.
 
-    Truth and answers may name the {size} of the right answer, and the {right} one.
+    `truth` and `answers` may contain {size}, the absolute value of the right answer,
+    and {right}, the right answer.
     """
 
     def build(subject: Subject) -> Iterator[Attempt]:

@@ -70,8 +70,7 @@ def test_other_sources_are_tried_after_the_first_and_not_without_end(others):
     subject = probed(strict, only="hang").calibration.subjects[0]
     subjects = [replace(subject, part=f"s{place}") for place in range(others + 1)]
     tries = SimpleNamespace(
-        varied=lambda columns, text: columns,
-        outcomes=lambda rows, siblings, until_gone: [UNTRIED] * len(rows),
+        on=lambda completions, until_gone: [UNTRIED] * len(completions)
     )
     observed = SimpleNamespace(
         tries=tries,

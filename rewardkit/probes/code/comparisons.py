@@ -147,14 +147,14 @@ class _Recording(ast.NodeTransformer):
         self.rescaling: set[int] = set()
 
     def visit_If(self, node: ast.If | ast.IfExp) -> ast.AST:
-        """Note a comparison that decides whether one of its sides is changed."""
+        """Note a comparison that decides whether one of its operands is changed."""
         if isinstance(node.test, ast.Compare):
-            sides = {*map(ast.unparse, (node.test.left, *node.test.comparators))}
+            operands = {*map(ast.unparse, (node.test.left, *node.test.comparators))}
             body = node.body if isinstance(node, ast.If) else [node.body]
             for inner in chain.from_iterable(map(ast.walk, body)):
                 match inner:
-                    case ast.BinOp(left=side) | ast.AugAssign(target=side):
-                        if ast.unparse(side) in sides:
+                    case ast.BinOp(left=operand) | ast.AugAssign(target=operand):
+                        if ast.unparse(operand) in operands:
                             self.rescaling.add(id(node.test))
         return self.generic_visit(node)
 
@@ -170,6 +170,6 @@ class _Recording(ast.NodeTransformer):
             return node
         at = ast.Constant(len(self.comparisons))
         self.comparisons.append(SizeComparison(code, place, compare, rescales))
-        sides = [node.left, *node.comparators]
-        call = ast.Call(ast.Name(RECORD_NAME, ast.Load()), [at, *sides], [])
+        operands = [node.left, *node.comparators]
+        call = ast.Call(ast.Name(RECORD_NAME, ast.Load()), [at, *operands], [])
         return ast.copy_location(call, node)

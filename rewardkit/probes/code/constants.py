@@ -35,10 +35,7 @@ Pattern = re.Pattern[str]
 
 ENGINES = ("re", "regex")
 
-FLAG_NAMES = (
-    *("IGNORECASE", "I", "MULTILINE", "M", "DOTALL", "S"),
-    *("VERBOSE", "X", "ASCII", "A"),
-)
+FLAG_NAMES = "IGNORECASE I MULTILINE M DOTALL S VERBOSE X ASCII A".split()
 """Flags of `re` that count where a function names them."""
 
 MAY_BE_PATTERN = re.compile(r"[*+?{|\[\\]")

@@ -316,14 +316,10 @@ def _pad(text: str) -> str:
     return f"  \t{text}\n\n "
 
 
-def _use_line_ends(text: str) -> str:
-    return text.replace("\n", "\r\n") + "\r\n"
-
-
 TALK = "Sure! **So**:\n```\n{}\n```\n\\[ $1,000 \\] I hope that this helps.<|im_end|>"
 TEXT_FORMS: tuple[Callable[[str], str], ...] = (
     _pad,
-    _use_line_ends,
+    lambda text: text.replace("\n", "\r\n") + "\r\n",
     str.upper,
     str.lower,
     "{} Cafe\u0301 \ufb01t \uff14\u00a0\u200b".format,

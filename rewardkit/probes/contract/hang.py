@@ -49,7 +49,7 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
     All are tried on one subject. The shorter ones are then tried for each other part of
     the log and each kind of answer, up to `MOST_OTHER_TRIALS`.
     """
-    tries, stand_in = observed.tries, observed.calibration.stand_in
+    stand_in = observed.calibration.stand_in
     if stand_in is None:
         return []
     others = {(subject.part, subject.kind): subject for subject in observed.subjects}
@@ -60,9 +60,8 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[ProbeTri
     short = [trial for trial in repeated if len(trial.text) <= LONG_COMPLETION]
     planned = sorted(_plan_hangs(observed, stand_in, probes), key=_order)
     planned += sorted(short, key=_order)[:MOST_OTHER_TRIALS]
-    rows = [tries.varied(trial.subject.columns, trial.text) for trial in planned]
-    siblings = [trial.subject.siblings for trial in planned]
-    outcomes = tries.outcomes(rows, siblings, until_gone=True)
+    completions = [(trial.subject, trial.text) for trial in planned]
+    outcomes = observed.tries.on(completions, until_gone=True)
     pairs = zip(planned, outcomes, strict=True)
     return [replace(trial, outcomes=(outcome,)) for trial, outcome in pairs]
 

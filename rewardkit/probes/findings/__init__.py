@@ -69,7 +69,7 @@ HUGE_WORDS = 40_000
 ABOUT_LENGTH = re.compile(r"(?i)length|long|short|token|context|word")
 """Found in names of penalties on length, which must fire on huge texts."""
 
-PROGRAM_RUNNERS = ("exec", "eval", "subprocess", "os", "multiprocessing", "runpy")
+PROGRAM_RUNNERS = "exec eval subprocess os multiprocessing runpy".split()
 """Names in functions that may run completions; these are not called in this process."""
 
 LEAST_UNPAID = 3
@@ -85,13 +85,8 @@ ALWAYS_CODES = {"hang": "always_late", "raises": "always_errors"}
 MODE_CODES = {"deaf": "ignores_truth", "inverted": "inverted"}
 
 ALWAYS_FAILING = (
-    "always_errors",
-    "always_abstains",
-    "always_late",
-    "wrong_length",
-    "wrong_type",
-    "not_finite",
-)
+    "always_errors always_abstains always_late wrong_length wrong_type not_finite"
+).split()
 """Findings of a reward that judges no row."""
 
 

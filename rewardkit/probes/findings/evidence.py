@@ -365,7 +365,7 @@ class Observed:
         scale = self.scale(subject)
         row = self.tries.varied(subject.columns, completion, **columns)
         other = subject.reference if reward >= scale.right else subject.baseline
-        beside = self.tries.varied(subject.columns, other)
+        other_row = self.tries.varied(subject.columns, other)
         return Example(
             subject.rollout_id,
             self.shown_columns(row),
@@ -375,7 +375,7 @@ class Observed:
             wrong=scale.wrong,
             probe=probe,
             of_rollouts=subject.answer is None,
-            beside=self.shown_columns(beside),
+            beside=self.shown_columns(other_row),
         )
 
     def row_example(

@@ -294,7 +294,8 @@ def not_told_apart(observed: Observed, findings: Findings) -> Iterator[Finding]:
     right_from = fmean(scale.right - RIGHT_LOST * scale.span for scale in scales)
     misjudged = defaultdict(list)
     for subject, scale in left_out:
-        if not _is_special(subject) or "special_values" not in families:
+        truth = subject.columns.get("ground_truth")
+        if not special_truth(truth) or "special_values" not in families:
             code = "right_unpaid" if scale.right < right_from else "wrong_paid"
             misjudged[code].append((subject, scale))
     n = len(subjects) + len(left_out)
@@ -314,10 +315,6 @@ def not_told_apart(observed: Observed, findings: Findings) -> Iterator[Finding]:
             risk=risk,
             truths=most(list(answers)),
         )
-
-
-def _is_special(subject: Subject) -> bool:
-    return special_truth(subject.columns.get("ground_truth")) != ""
 
 
 def _example_left_out(

@@ -38,22 +38,14 @@ Json = Mapping[str, Any]
 """A JSON object."""
 
 
-def _lacks_optional(value: Json, schema: Json) -> bool:
-    return not schema["properties"].keys() <= value.keys() | {*schema["required"]}
-
-
-def _has_further(value: Json, schema: Json) -> bool:
-    return not value.keys() <= schema["properties"].keys()
-
-
-def _has_null(value: Json, schema: Json) -> bool:
-    return None in value.values()
-
-
 FEATURES: Mapping[str, Callable[[Json, Json], bool]] = {
-    "leave out an optional property": _lacks_optional,
-    "have a property that it does not name": _has_further,
-    "have the value null": _has_null,
+    "leave out an optional property": lambda value, schema: (
+        not schema["properties"].keys() <= value.keys() | {*schema["required"]}
+    ),
+    "have a property that it does not name": lambda value, schema: (
+        not value.keys() <= schema["properties"].keys()
+    ),
+    "have the value null": lambda value, schema: None in value.values(),
 }
 """Words for what a schema allows -> whether an object does it."""
 

@@ -411,16 +411,11 @@ def _fallen_without_mark(
     observed: Observed, answers: Sequence[LoggedAnswer]
 ) -> list[tuple[Row, float, float]]:
     """Return rows that earn less without a mark in their prompts, with both rewards."""
-    rows = []
-    for answer in answers:
-        changed = _without(ANSWER_MARK, answer.row.get("prompt"))
-        text = answer.completion
-        rows.append(observed.tries.varied(answer.row, text))
-        rows.append(observed.tries.varied(answer.row, text, prompt=changed))
-    rewards = observed.tries.retry(rows)
-    fallen: list[tuple[Row, float, float]] = []
-    for place in range(0, len(rows), 2):
-        before, after = rewards[place : place + 2]
-        if before - after > 1e-9:
-            fallen.append((rows[place], before, after))
-    return fallen
+    tries = observed.tries
+    rows = [tries.varied(answer.row, answer.completion) for answer in answers]
+    unmarked = []
+    for row in rows:
+        prompt = _without(ANSWER_MARK, row.get("prompt"))
+        unmarked.append(tries.varied(row, prompt=prompt))
+    results = zip(rows, tries.retry(rows), tries.retry(unmarked), strict=True)
+    return [result for result in results if result[1] - result[2] > 1e-9]

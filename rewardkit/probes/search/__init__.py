@@ -306,9 +306,9 @@ def _drop_units(
     while size:
         start = 0
         while start < len(units):
-            rest = [*units[:start], *units[start + size :]]
-            if holds(rest):
-                units = rest
+            remaining = [*units[:start], *units[start + size :]]
+            if holds(remaining):
+                units = remaining
             else:
                 start += size
         size //= 2

@@ -196,7 +196,7 @@ def best_format(part: ScoredPart, drafted: Placed, *, is_slow: bool) -> BestForm
     prompts = [draft.prompt for _, draft in chosen]
     candidates = propose_formats(texts, prompts, chosen[0][1].kind)
     # a prompt without a fully paid rollout says nothing about a format
-    highest = [max(map(part.earned, part.beside(place))) for place, _ in chosen]
+    highest = [max(map(part.earned, part.group(place))) for place, _ in chosen]
     is_paid = np.array(highest) >= ENOUGH * part.high
     if not is_paid.any():
         is_paid[:] = True
@@ -240,7 +240,7 @@ def _score_formats(
 
 def skeletons(part: ScoredPart, place: int, draft: Subject) -> Iterator[Format]:
     """Yield formats of rollouts that state the right answer, the best paid first."""
-    siblings = part.ranked(part.beside(place))
+    siblings = part.ranked(part.group(place))
     for is_last in (False, True):  # an agent may name the answer on the way
         for sibling in siblings:
             if is_last or not part.labels or part.labels[sibling]:
@@ -425,7 +425,7 @@ def _find_unpaid(part: ScoredPart, place: int, name: str) -> MarkedAnswer:
     """Find this mark in a less paid completion of the prompt; else take its text."""
     enough = part.earned(place) - MAY_LOSE * part.span
     unpaid = []
-    for other in part.ranked(part.beside(place)):
+    for other in part.ranked(part.group(place)):
         if part.earned(other) < enough:
             unpaid.append(part.text(other))
             for mark in find_marks(unpaid[-1]):

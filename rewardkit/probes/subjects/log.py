@@ -45,7 +45,7 @@ MOST_IN_ORDER = 24  # prompts of a part up to which they stay in the log's order
 MOST_SCORED = 96  # rollouts of a part that are scored to calibrate it
 MOST_READ = 2000  # rollouts of a log that are scored to find right ones that lose
 MOST_SIBLINGS = 16  # scored rollouts of a prompt
-MOST_BESIDE = 8  # rows of a group, if the reward looks at groups
+MOST_SIBLING_ROWS = 8  # rows of a group, if the reward looks at groups
 SHARE_OF_TRY = 0.3  # share of the remaining budget for one try of completions
 
 Item = TypeVar("Item")
@@ -181,7 +181,7 @@ class ScoredPart:
             groups[int(self.groups[place])].append(place)
         return groups
 
-    def beside(self, place: int) -> list[int]:
+    def group(self, place: int) -> list[int]:
         """List the rows of a row's group, including the row itself."""
         return list(map(int, np.flatnonzero(self.groups == self.groups[place])))
 
@@ -189,8 +189,8 @@ class ScoredPart:
         """Return the other rows of a row's group, if the reward looks at groups."""
         if not self.tries.by_group:
             return ()
-        beside = self.beside(place)[:MOST_BESIDE]
-        return tuple(self.rows[other] for other in beside if other != place)
+        places = self.group(place)[:MOST_SIBLING_ROWS]
+        return tuple(self.rows[other] for other in places if other != place)
 
     def truth(self, place: int) -> dict[str, Any]:
         """Return the filled columns of a row that may hold a truth."""

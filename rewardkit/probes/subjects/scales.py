@@ -181,7 +181,7 @@ def compare_answers(
         right_ones, wrong_ones = read_answers(part, place, subject.format, scale)
         subject = replace(subject, paid_answers=right_ones, unpaid_answers=wrong_ones)
         subjects.append((subject, scale))
-        earned = map(part.earned, part.ranked(part.beside(place)))
+        earned = map(part.earned, part.ranked(part.group(place)))
         unpaid += [reward for reward in earned if scale.gain(reward) < LOG_RIGHT]
     logged = median_low(unpaid or [-math.inf])
     subjects = [(subject, replace(scale, logged=logged)) for subject, scale in subjects]
@@ -234,7 +234,7 @@ def read_answers(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Read the paid and the unpaid answers of a prompt's completions in a format."""
     is_paid: dict[str, bool] = {}
-    for sibling in part.beside(place):
+    for sibling in part.group(place):
         answer = form.read_answer(part.text(sibling))
         if answer and len(answer) <= LONGEST_LOGGED:
             gain = scale.gain(part.earned(sibling))
