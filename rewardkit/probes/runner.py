@@ -205,7 +205,7 @@ class Tries:
         later = self.calls - self._first_calls
         if later:
             return (self.seconds - self._first_seconds) / later
-        return self.seconds / self.calls if self.calls else 0.0
+        return self.seconds / max(1, self.calls)
 
     @property
     def is_over(self) -> bool:

@@ -246,8 +246,9 @@ def other_unit(subject: Subject) -> Iterator[str]:
     If the truth has a magnitude, write another one, such as 5 billion for 5 million.
     """
     text = subject.right.strip()
+    truth = str(subject.columns.get("ground_truth")).lower()
     amount = AMOUNT.fullmatch(text)
-    if amount and amount[2].lower() in str(subject.columns.get("ground_truth")).lower():
+    if amount and amount[2].lower() in truth:
         other = "million" if amount[2].lower() == "billion" else "billion"
         yield subject.write(f"{amount[1]} {other}{amount[3]}")
     yield from map(subject.write, _nearest_units(text))

@@ -160,7 +160,8 @@ class _Home(NamedTuple):
             file = code.co_filename
         else:
             file = getattr(sys.modules.get(module), "__file__", None) or ""
-        return cls(module, str(Path(file).parent) if Path(file).is_absolute() else "")
+        folder = str(Path(file).parent) if Path(file).is_absolute() else ""
+        return cls(module, folder)
 
     @property
     def is_users(self) -> bool:

@@ -162,7 +162,8 @@ def data_unread(batches: Batches, findings: Findings) -> Iterator[Finding]:
     exchanged = []
     for row, values in zip(rows, cells, strict=True):
         others = (other for other in cells if other != values)
-        exchanged.append({**row, **dict(zip(names, next(others, ()), strict=False))})
+        other_values = dict(zip(names, next(others, ()), strict=False))
+        exchanged.append({**row, **other_values})
     if exchanged == rows or are_same(first, [first[0]] * len(first)):
         return
     if not are_same(first, batches.rewards(exchanged)):

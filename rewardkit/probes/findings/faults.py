@@ -176,11 +176,12 @@ def _pool_parts(findings: Findings, parts: Sequence[str]) -> Finding:
     also = chain.from_iterable(evidence.get("also", ()) for evidence in evidences)
     pooled["also"] = list(dict.fromkeys(also))
     examples = [item.examples[0] for item in findings if item.examples]
-    names = list(dict.fromkeys(finding.part for finding in findings))
+    names = dict.fromkeys(finding.part for finding in findings)
+    part = "" if names.keys() >= {*parts} else ", ".join(names)
     return replace(
         findings[0],
         evidence=pooled,
         n=sum(finding.n for finding in findings),
         examples=tuple(examples[:EXAMPLES_OF_A_FINDING]),
-        part="" if set(names) >= set(parts) else ", ".join(names),
+        part=part,
     )

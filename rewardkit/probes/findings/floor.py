@@ -216,7 +216,8 @@ def partial_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
     for fall in _score_near_misses(observed):
         key, says = fall.subject.rollout_id, fall.trial.probe.says
         prompts_tried[says].add(key)
-        best[key] = max(fall, best.get(key, fall), key=lambda item: item.size)
+        if key not in best or fall.size >= best[key].size:
+            best[key] = fall
         if PARTLY_PAID <= fall.size - observed.noise < FULL_MARKS - 2 * observed.noise:
             partly_paid[says][key] = fall
     gains = {}
@@ -227,13 +228,15 @@ def partial_credit(observed: Observed, findings: Findings) -> Iterator[Finding]:
             falls |= in_prompts
     if not gains:
         return
-    n, flat = _find_flat(observed, [best[key] for key in falls])
-    is_flat = len(flat) >= max(2, OFTEN * n)
+    code, n, count = "partial_credit", len(best), len(falls)
+    compared, flat = _find_flat(observed, [best[key] for key in falls])
+    if len(flat) >= max(2, OFTEN * compared):
+        code, n, count = "flat_partial_credit", compared, len(flat)
     usual = sorted(gains, key=lambda says: (-len(partly_paid[says]), -gains[says]))
     yield observed.finding(
-        "flat_partial_credit" if is_flat else "partial_credit",
-        n if is_flat else len(best),
-        len(flat) if is_flat else len(falls),
+        code,
+        n,
+        count,
         components=observed.components_of([*falls.values()]),
         threshold=PARTLY_PAID,
         examples=flat or map(observed.example_of, falls.values()),

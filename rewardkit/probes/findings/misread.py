@@ -119,11 +119,12 @@ def _forms_of_truth(
     bare = number or answer
     value = read_strict_json(str(truth)) if not isinstance(truth, dict) else truth
     if isinstance(value, dict):
-        objects = {f"key {key}": {**value, key: bare} for key in keys}
+        objects: dict[str, Any] = {f"key {key}": {**value, key: bare} for key in keys}
         objects["object"] = value
         for name, item in objects.items():
-            is_text = isinstance(truth, str) == (name != "object")
-            yield name, json.dumps(item, default=str) if is_text else item
+            if isinstance(truth, str) == (name != "object"):
+                item = json.dumps(item, default=str)
+            yield name, item
     elif isinstance(truth, str | int | float) and bare is not None:
         yield "list", [bare]
         if value is not None and value is not NO_JSON:

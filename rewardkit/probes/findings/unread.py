@@ -55,7 +55,9 @@ class Leaf:
             return (not self.value,)
         if not is_number(self.value):
             return (STRANGE_WORD,)
-        return (100 * self.value or 100, 0 if self.value else -100)
+        if not self.value:
+            return (100, -100)
+        return (100 * self.value, 0)
 
 
 @rule("item_unread")

@@ -170,10 +170,12 @@ def ratings_up_to(top: float, written: Sequence[str]) -> list[str]:
     """
     decimals = [len(number.partition(".")[2]) for number in written]
     has_zero = any(float(number) == 0 for number in written)
-    spread = np.linspace(0 if has_zero or top == 1 else 1, top, VALUES_OF_SCALE)
+    lowest = 0 if has_zero or top == 1 else 1
+    spread = np.linspace(lowest, top, VALUES_OF_SCALE)
     if top > 1:
         spread = np.round(spread)
-    values = {*spread.tolist(), 0.9 * top if top in (1, 10, 100) else top}
+    near_top = 0.9 * top if top in (1, 10, 100) else top
+    values = {*spread.tolist(), near_top}
     if any(decimals) and top > 1:
         values |= {spread[1] + 0.5, top - 0.5}
     if not any(decimals):

@@ -87,10 +87,10 @@ class ScoredPart:
             places[name].append(place)
         if len(places) == 1:
             return [replace(self, places=range(len(names)))]
-        largest = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
+        largest = sorted(places, key=lambda name: (-len(places[name]), name))
         return [
-            replace(self, name=name, places=in_part, rewards=[])
-            for name, in_part in largest[:MOST_PARTS_OF_LOG]
+            replace(self, name=name, places=places[name], rewards=[])
+            for name in largest[:MOST_PARTS_OF_LOG]
         ]
 
     @property
