@@ -363,11 +363,9 @@ class ProbeResult(AcceptsFindings, HasPage):
             notes.append(f"not tried, as the budget was over (budget=...): {names}")
         if notes:
             joined = one_line("; ".join(notes), 10_000)
-            is_long = bool(self.alarms) and len(joined) > LONGEST_NOTES
-            if is_long:
-                joined = one_line(joined, LONGEST_NOTES)
-            blocks.append(f"Inconclusive: {joined}")
-            if is_long:
+            short = one_line(joined, LONGEST_NOTES) if self.alarms else joined
+            blocks.append(f"Inconclusive: {short}")
+            if short != joined:
                 blocks.append(More("All that is inconclusive", notes))
         changes = list(self.baseline_changes())
         if changes:

@@ -26,12 +26,9 @@ TURN_REPEATS = (3, 10, 30)
 
 STEP_JOINTS = ("\n", ", ", ",")
 """Separators of the steps of an answer; the first one that it contains counts."""
-_MOVES = (("left", "right"), ("up", "down"), ("north", "south"), ("east", "west"))
-OPPOSITE_MOVES = {
-    **dict(_MOVES),
-    **{back: move for move, back in _MOVES},
-    **{"l": "r", "r": "l", "u": "d", "d": "u"},
-}
+MOVES = "left up north east l u".split()
+BACK_MOVES = "right down south west r d".split()
+OPPOSITE_MOVES = dict(zip(MOVES + BACK_MOVES, BACK_MOVES + MOVES, strict=True))
 
 FILLER_SENTENCES = """\
 Let us look at the question from another side before going on.
