@@ -208,6 +208,12 @@ class Tries:
         return self.seconds / max(1, self.calls)
 
     @property
+    def seconds_in_one_process(self) -> float:
+        """Return the mean seconds of a call where one process makes all of them."""
+        processes = max(2, self.limit.processes) if self.limit else 2
+        return max(1e-9, processes * self.seconds_a_call)
+
+    @property
     def is_over(self) -> bool:
         """Return whether there is no time for another call."""
         return self.seconds_left <= self.seconds_a_call

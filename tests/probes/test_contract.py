@@ -138,6 +138,45 @@ def test_each_break_of_the_contract_is_one_finding(reward, code):
     assert rollouts.columns()["references"] == [["a", "b"]] * len(rollouts)
 
 
+KEPT = {}
+SEEN = {}
+LONG_LOG = [
+    {"prompt": f"How many are {at}?", "ground_truth": str(at), "completion": text}
+    for at in range(100, 160)
+    for text in ("<answer>7</answer>", f"<answer>{at}</answer>", "I count them.")
+]
+"""Of each prompt a completion is cut off, so that few of them stand together."""
+
+
+def keeps_last(completion, ground_truth):
+    """Takes the last answer to the prompt where a completion has none."""
+    if "<answer>" in completion:
+        KEPT[ground_truth] = inside(completion)
+    return float(KEPT.get(ground_truth) == ground_truth)
+
+
+def remembers(completion, ground_truth):
+    """Keeps scores, each for the same completion and truth alone, and counts calls."""
+    next(CALLS)
+    key = completion, ground_truth
+    if key not in SEEN:
+        SEEN[key] = float(strict(completion, ground_truth))
+    return SEEN[key]
+
+
+@pytest.mark.parametrize(
+    ("score", "words"),
+    [
+        (keeps_last, "before: 60 of 180 logged rows earn something else"),
+        (remembers, ""),
+    ],
+)
+def test_rows_of_a_log_are_scored_in_reverse_order(score, words):
+    found = probed(made(score), LONG_LOG, only="contract", timeout=5).findings
+    assert [item.code for item in found] == (["hidden_state"] if words else [])
+    assert all(words in item.sentence for item in found)
+
+
 async def awaited(completion, ground_truth):
     return strict(completion, ground_truth)
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, cycle, product
+from typing import Any
 
 import numpy as np
 
@@ -72,9 +73,8 @@ def check_contract(
 
 def rows_in_time(tries: Tries) -> int:
     """Return the number of rows on which there is time to check the contract."""
-    processes = max(2, tries.limit.processes) if tries.limit else 2
-    seconds_a_row = processes * tries.seconds_a_call * MOST_PASSES  # in one of them
-    fitting = max(0.0, tries.seconds_left) / max(seconds_a_row, 1e-9)
+    seconds_a_row = MOST_PASSES * tries.seconds_in_one_process
+    fitting = max(0.0, tries.seconds_left) / seconds_a_row
     return int(min(fitting, ROWS_OF_CONTRACT))
 
 
@@ -111,6 +111,24 @@ def differs_between_calls(batches: Batches, findings: Findings) -> Iterator[Find
         if are_same(batches.first, batches.elsewhere):
             code = "hidden_state"
         yield from batches.report_changes(code, batches.second)
+
+
+@rule("hidden_state")
+def keeps_state(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that gives the log's rows something else in reverse order.
+
+    It keeps a namespace, or what it saw last. Each order is scored in a new process,
+    and the first once more where they differ, as random scores differ there, too.
+    """
+    tries, rows = batches.tries, batches.rows_of_log
+    functions = batches.reward.functions
+    is_checked = batches.is_unsteady or batches.limit is None or tries.asks_model
+    if is_checked or tries.by_group or any(_get_together(item) for item in functions):
+        return
+    first = batches.rewards_anew(rows)
+    turned = batches.rewards_anew(rows[::-1])[::-1]
+    if not are_same(first, turned) and are_same(first, batches.rewards_anew(rows)):
+        yield from batches.report_turned(rows, first, turned)
 
 
 @rule("ignores_completion")
@@ -219,7 +237,12 @@ def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Findin
 def _gets_groups(reward: Reward) -> bool:
     """Return whether the trainer passes whole groups to all of the user's functions."""
     functions = filter(TimeLimit.needed, reward.functions)
-    return all(getattr(item, "together", "") for item in functions)
+    return all(map(_get_together, functions))
+
+
+def _get_together(function: Any) -> str:
+    """Return what rows a function gets in one call: "batch", "group", or ""."""
+    return str(getattr(function, "together", ""))
 
 
 def _reads_other_prompts(batches: Batches) -> bool:
@@ -381,6 +404,7 @@ def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]
 CONTRACT_RULES = (
     not_picklable,
     differs_between_calls,
+    keeps_state,
     ignores_completion,
     data_unread,
     depends_on_order,

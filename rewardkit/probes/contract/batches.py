@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from rewardkit.analysis.statistics import Mask
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.findings.evidence import Observed
-from rewardkit.probes.runner import Tries, group_rows, score_rows
+from rewardkit.probes.runner import SHARE_OF_RULE, Tries, group_rows, score_rows
 from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
@@ -29,6 +29,11 @@ from rewardkit.strategies.strategy import Row
 from rewardkit.targets.adapter import OF_PROMPT, Adapter
 
 Rewards = list[float]
+
+MOST_IN_ORDER = 512
+"""Rows of a log that are scored in two orders. Our choice."""
+PASSES_IN_ORDER = 3
+"""Passes over these rows where the order matters."""
 
 
 @dataclass(eq=False)
@@ -96,8 +101,21 @@ class Batches:
     @cached_property
     def elsewhere(self) -> Rewards:
         """Score all rows in another process."""
+        return self.rewards_anew(self.rows)
+
+    def rewards_anew(self, rows: Sequence[Row]) -> Rewards:
+        """Return the rewards of rows in a new process, (rows,)."""
         with time_limit(self.seconds, processes=1) as fresh:
-            return self.rewards(self.rows, fresh)
+            return self.rewards(rows, fresh)
+
+    @property
+    def rows_of_log(self) -> list[Row]:
+        """Return the judged rows of the log by prompt, as far as there is time."""
+        rows = [row for row, outcome in self.observed.pool if outcome.is_judged]
+        rows.sort(key=lambda row: repr(row.get("prompt")))
+        seconds = SHARE_OF_RULE * self.tries.seconds_left
+        fitting = seconds / (PASSES_IN_ORDER * self.tries.seconds_in_one_process)
+        return rows[: int(min(fitting, MOST_IN_ORDER))]
 
     @cached_property
     def varied_rows(self) -> list[dict[str, Any]]:
@@ -157,6 +175,22 @@ class Batches:
         if lost:
             phrase += f", {lost} of which have a reward only one time"
         return [self.report(code, phrase, examples)]
+
+    def report_turned(
+        self, rows: Sequence[Row], rewards: Rewards, turned: Rewards
+    ) -> list[Finding]:
+        """Report rows of the log that earn something else in reverse order."""
+        examples = []
+        differ = ~_are_close(rewards, turned)
+        for place in np.flatnonzero(differ).tolist():
+            reward = rewards[place]
+            change = f"{_amount(reward)}, in reverse order {_amount(turned[place])}"
+            examples.append(self.example(rows[place], reward, change))
+        if not examples:
+            return []
+        phrase = f"{len(examples)} of {len(rows)} logged rows"
+        finding = self.report("hidden_state", phrase, examples)
+        return [replace(finding, evidence={**finding.evidence, "trait": "order"})]
 
     def report_watched(
         self, code: str, rows: Sequence[Row], error: type[Exception], phrase: str

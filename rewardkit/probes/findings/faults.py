@@ -28,6 +28,10 @@ CONTAINED = {
 """Probes that show it: the first one must be paid, and one of the others."""
 
 
+CONTRADICTIONS = ("log_mismatch", "hidden_state")
+"""Codes of findings with which little else is sure: rows earn something else."""
+
+
 def merge_by_cause(findings: Findings) -> list[Finding]:
     """Return one finding for each cause; its `also` has the codes of the others."""
     order = {code: place for place, code in enumerate(read_codes()["probe"])}
@@ -148,7 +152,7 @@ def sort_findings(
 
 def _rank(finding: Finding) -> tuple[bool, bool, int, bool, float]:
     is_hang = finding.code == "hang" and finding.severity == "high"
-    is_contradiction = finding.code == "log_mismatch" and finding.severity != "info"
+    is_contradiction = finding.code in CONTRADICTIONS and finding.severity != "info"
     severity, worth = finding.order
     return (
         not is_hang,
