@@ -71,7 +71,7 @@ def one_process():
     from rewardkit.analysis.rehearsal.reach import limit_calls
 
     with limit_calls() as limit, pytest.MonkeyPatch.context() as patch:
-        for module in ("rehearsal.reach", "suggestions.measure"):
+        for module in ("forecast", "suggestions.measure"):
             name = f"rewardkit.analysis.{module}.limit_calls"
             patch.setattr(name, lambda: nullcontext(limit))
         yield

@@ -18,6 +18,7 @@ from rewardkit.analysis.rehearsal.curves import (
     tabulate,
 )
 from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook, share_text
+from rewardkit.analysis.rehearsal.reach import limit_calls
 from rewardkit.analysis.rehearsal.rehearsal import PACES, Rehearsal, rehearse_view
 from rewardkit.analysis.rehearsal.rows import read_task
 from rewardkit.analysis.statistics import Interval
@@ -86,10 +87,15 @@ class Forecast(HasPage):
     def rehearsals(self) -> dict[str, Rehearsal]:
         """Return the rehearsal of each part of a route; of another reward that of "".
 
-        Rehearsed when this is asked for first; it takes seconds, in which the reward is
-        called on what the log lacks. Parts without siblings have none.
+        Rehearsed when it is first asked for, which takes seconds: the reward is called
+        on what the log lacks. Parts without siblings have none.
         """
-        return {view.part: rehearse_view(view) for view in self.views if view.several}
+        rehearsals = {}
+        with limit_calls() as limit:
+            for view in self.views:
+                if view.several:
+                    rehearsals[view.part] = rehearse_view(view, limit=limit)
+        return rehearsals
 
     @cached_property
     def outlooks(self) -> dict[str, Outlook]:

@@ -30,7 +30,7 @@ from rewardkit.analysis.rehearsal.policy import (
     fit_ability,
     rehearse,
 )
-from rewardkit.analysis.rehearsal.reach import lengthened, rungs_of
+from rewardkit.analysis.rehearsal.reach import lengthened, limit_calls, rungs_of
 from rewardkit.analysis.rehearsal.rehearsal import rehearse_view
 from rewardkit.analysis.rehearsal.rows import collect, pay_rows
 from rewardkit.analysis.statistics.advantages import grpo
@@ -401,7 +401,8 @@ def test_siblings_are_scored_anew_unless_other_prompts_would_be_seen(
     first = rk.Component("first", function, group=True)
     scores = rk.score(paid(first, weight=0.0), rk.load_rollouts(sums))
     (view,) = make_views(scores, label="right")
-    run = rehearse_view(view)
+    with limit_calls() as limit:
+        run = rehearse_view(view, limit=limit)
     assert len(run.untried) == len(untried)
     assert all(map(str.__contains__, run.untried, untried))
     eighths = np.full((12, len(run.pace)), 1 / 8)
@@ -428,7 +429,8 @@ def test_longer_completions_are_cut_where_the_training_cuts_them(sums, tokens, l
     scores = rk.score(paid(), rk.load_rollouts(logged))
     training = rk.Training(max_completion_length=tokens)
     (view,) = make_views(scores, training=training, label="right", seed=0)
-    rows, *_ = collect(view)
+    with limit_calls() as limit:
+        rows, *_ = collect(view, limit=limit)
     assert logged["completion"].str.len().max() == 63
     assert max(map(len, rows.completions)) == longest
 

@@ -248,7 +248,7 @@ def test_what_rises_with_some_seeds_alone_is_not_called_harmless(
     diagnosis = rk.diagnose(paid_beside(WITH))
     (item,) = diagnosis["phantom"]
     (view,) = diagnosis.views
-    run = rehearse_view(view, reaches=False)
+    run = rehearse_view(view)
     ends = np.where(np.arange(len(run.ends)) % 16 < lost // 2, 0.0, 0.95)
     run.__dict__["ends"] = ends
     monkeypatch.setattr(by_outlook, "rehearse_view", lambda *_, **__: run)

@@ -30,7 +30,7 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
     is_most = item.evidence["value"] >= MOST_OF_SIGNAL
     task = other = None
     if not is_scored_anew(view.reward):
-        outlook = read_outlook(rehearse_view(view, reaches=False))
+        outlook = read_outlook(rehearse_view(view))
         task = outlook.task
         if outlook.is_open:
             low, high = (outlook_of(outlook.start, end) for end in outlook.interval)

@@ -35,12 +35,13 @@ SIZE_MEMORY = 0.9
 """What the running size of advantages keeps of itself in a step."""
 LEAST_SIZE = 1e-4
 """Mean square of a batch's advantages under which a step is no longer scaled up."""
-LARGEST_ADVANTAGE = 1e100
-"""Its square is still a number."""
 LEAST_LOGIT = -14.0
 """Below the most likely kind; one in a million stays within reach."""
-NEVER = -30.0
-"""Logit of a kind in which nothing is right."""
+NEVER = -np.inf
+"""Logit of what no row of a kind is: right, or a hack."""
+DAMPING = 0.3
+"""Power of a kind's share that divides its step: 0 is the plain policy gradient, 1 the
+natural one."""
 STATES = 3
 """Of a completion: wrong, right, and `HACK`: wrong and paid as right ones are."""
 HACK = 2
@@ -106,11 +107,6 @@ class Material:
         return np.where(self.counts > 0, codes, np.repeat(most, STATES))
 
     @cached_property
-    def can_be_right(self) -> Mask:
-        """Return the kinds of which a completion is right, (kinds,)."""
-        return self.ability > NEVER
-
-    @cached_property
     def hack(self) -> Floats:
         """Return the logit of a wrong completion being a hack by kind, (kinds,).
 
@@ -170,26 +166,24 @@ def fit_ability(
         ease += newton_step(prompts, ease, PRIOR_SPREAD**-2)
         ease -= ease.mean()
         step = newton_step(kinds, ability - middle, PRIOR_COUNT)
-        ability = np.where(possible, ability + step, NEVER)
+        ability += step
         if len(skill) > 1:
             skill += newton_step(stages, skill, PRIOR_SPREAD**-2)
-    return np.where(possible, ability + skill[0], NEVER), ease
+    return ability + skill[0], ease
 
 
 @dataclass(frozen=True, eq=False)
 class Learners:
     """How fast each of several learners learns, (learners,) each.
 
-    `style` is the step of a kind's logit; `contrast` that of the skill by what right
-    completions are paid against wrong ones of their kind, `erosion` what the skill
-    loses by each step. `damping` is the power of a kind's share that divides its step:
-    0 is the plain policy gradient, 1 the natural one.
+    `style` is the step of a kind's logit. `contrast` is the step of the skill, by how
+    right completions are paid against wrong ones of their kind. `erosion` is what the
+    skill loses in each step.
     """
 
     style: Floats
     contrast: Floats
     erosion: Floats
-    damping: float = 0.3
 
     def __len__(self) -> int:
         return len(self.style)
@@ -266,7 +260,6 @@ def rehearse(
         mean = mean_known(rewards.reshape(count, drawn))
         course.append((batch.rows, batch.shares, policies.skill, policies.hack, mean))
         advantages = np.nan_to_num(advantages).reshape(count, drawn)
-        advantages = np.clip(advantages, -LARGEST_ADVANTAGE, LARGEST_ADVANTAGE)
         policies.learn(batch, advantages, step)
     return Course(*map(np.array, zip(*course, strict=True)))
 
@@ -312,7 +305,7 @@ class _Policies:
         self.hack = np.zeros(count)
         self.size = np.zeros(count)
         self.prompts = self.random.integers(0, prompts, (count, prompts))
-        able = sigmoid(material.ability) * material.can_be_right
+        able = sigmoid(material.ability)
         self.able = able / max(float(able.max()), 1e-12)
 
     def draw(self) -> _Batch:
@@ -325,7 +318,6 @@ class _Policies:
         shape = (len(learner), plan.prompts * plan.generations)
         shares = _softmax(self.logits, self.children, material.parents)
         ends = np.cumsum(shares, axis=1)
-        ends[:, -1] = 1.0
         at = random.random(shape) + learner
         kind = np.searchsorted((ends + learner).ravel(), at.ravel())
         kind = np.minimum(kind.reshape(shape) - kinds * learner, kinds - 1)
@@ -333,7 +325,7 @@ class _Policies:
         drawn_prompts = self.prompts[learner, places]
         logit = material.ability[kind] + self.skill[:, None]
         logit += np.repeat(material.ease[drawn_prompts], plan.generations, axis=1)
-        chance = np.where(material.can_be_right[kind], sigmoid(logit), 0.0)
+        chance = sigmoid(logit)
         right = random.random(shape) < chance
         hack_chance = sigmoid(material.hack[kind] + self.hack[:, None])
         is_hack = ~right & (random.random(shape) < hack_chance)
@@ -365,7 +357,7 @@ class _Policies:
         sums = np.bincount(places, advantages.ravel(), count * kinds)
         slope = sums.reshape(count, kinds) / advantages.shape[1]
         slope -= batch.shares * advantages.mean(axis=1, keepdims=True)
-        slope /= np.maximum(batch.shares, 1e-6) ** self.learners.damping
+        slope /= np.maximum(batch.shares, 1e-6) ** DAMPING
         for child in self.children[::-1]:
             slope[:, self.material.parents[child]] += slope[:, child]
         return np.asarray(slope)

@@ -122,7 +122,7 @@ def rungs_of(completion: str, longest: int) -> Iterator[str]:
 
 
 def limit_calls() -> AbstractContextManager[TimeLimit | None]:
-    """Return the time limit under which a reward is called on longer completions."""
+    """Return the time limit under which a reward is called in `reach`."""
     return time_limit(TIMEOUT, patience=MODELS, processes=1)
 
 
@@ -131,20 +131,21 @@ def reach(
     kinds: list[Kind],
     codes: Codes,
     task: Floats,
-    limit: TimeLimit | None = None,
+    limit: TimeLimit,
 ) -> Reached:
     """Write and score completions that the log lacks: longer and shorter ones.
 
-    The kinds that matter are made longer, up to where the training cuts completions
-    off: as its settings say, or else the longest of the log. The most frequent kind
-    is made shorter, in the ways of `SHORTER` whose form no completion of the log has.
+    Completions of the most frequent and of the best paid kinds are made longer, up to
+    the `max_completion_length` of the training, or up to the longest of the log. Those
+    of the most frequent kind are made shorter, by each way of `SHORTER` that gives a
+    form that the log lacks.
 
     Args:
         view: the rows, and the reward that is called.
         kinds: those of the log.
         codes: the kind of each row, (rows,).
-        task: what each row did of the task, (rows,).
-        limit: one of `limit_calls`, where several views share it.
+        task: the share that each row did of the task, (rows,).
+        limit: the time limit of the calls, from `limit_calls`.
     """
     why = _why_not(view)
     if why:
@@ -168,10 +169,7 @@ def reach(
                     reached.add(text, place, keeps=len(text) < longest)
             below = len(kinds) + len(reached.names) - 1
     _add_shorter(reached, completions, codes, task)
-    if limit is not None:
-        return _scored(view, reached, limit)
-    with limit_calls() as new_limit:
-        return _scored(view, reached, new_limit)
+    return _scored(view, reached, limit)
 
 
 def _add_shorter(
@@ -201,19 +199,21 @@ def looks_at_siblings(reward: Reward) -> bool:
     return reward.transform is not None or any(item.group for item in reward.components)
 
 
-def asks_model(reward: Reward) -> bool:
-    """Return whether a call of the reward asks a model."""
-    return any(getattr(item, "asks_model", False) for item in reward.functions)
+def why_not_called(reward: Reward) -> str:
+    """Say why a reward is not called on completions of learners, "" where it is."""
+    if not reward.can_run:
+        return "the reward is not at hand"
+    asks_model = any(getattr(item, "asks_model", False) for item in reward.functions)
+    return "the reward asks a model" if asks_model else ""
 
 
 def _why_not(view: View) -> str:
     reward = view.reward
-    if not reward.can_run:
-        return "nothing that the log lacks was tried, as the reward is not at hand"
-    if looks_at_siblings(reward):
-        return "nothing that the log lacks was tried, as the reward looks at siblings"
-    if asks_model(reward):
-        return "nothing that the log lacks was tried, as the reward asks a model"
+    why = why_not_called(reward)
+    if reward.can_run and looks_at_siblings(reward):
+        why = "the reward looks at siblings"
+    if why:
+        return f"nothing that the log lacks was tried, as {why}"
     for name in reward.needs:
         if FROM_TEXT.fullmatch(name):
             return f"the reward reads {name!r}, which only logged completions have"
@@ -246,8 +246,8 @@ def columns_asked(view: View, rows: Any = slice(None)) -> dict[str, list[Any]]:
     return {name: column_values(table[name]) for name in names}
 
 
-def _scored(view: View, reached: Reached, limit: TimeLimit | None) -> Reached:
-    """Return them with what the reward gives them."""
+def _scored(view: View, reached: Reached, limit: TimeLimit) -> Reached:
+    """Return the completions with their rewards and scores."""
     columns = columns_asked(view, reached.places) | {"completion": reached.texts}
     try:
         with caught_prints():

@@ -19,6 +19,7 @@ from rewardkit.analysis.rehearsal.policy import (
 from rewardkit.analysis.rehearsal.rows import (
     Rows,
     collect,
+    is_paid_by_step,
     is_scored_anew,
     pay_rows,
     pay_task,
@@ -151,45 +152,45 @@ def rehearse_view(
     *,
     before: Rehearsal | None = None,
     limit: TimeLimit | None = None,
-    reaches: bool = True,
 ) -> Rehearsal:
     """Rehearse the training of a view's rows, at a gentle and at a fast pace.
 
-    It has 160 steps, or as many as it takes until the weights of a schedule stay as
-    they are and half of that, at most 640.
+    It has 160 steps. With a schedule it goes on for 80 steps after the last change of a
+    weight, up to 640 in all.
 
     Args:
         view: rows with their scores, verdicts and training; all is drawn by its seed.
         before: the rehearsal of another reward on the same rows, which says what the
             task is, and where it alone ends.
-        limit: of calls on completions that the log lacks, as in `reach`.
-        reaches: whether the reward is called on completions that the log lacks.
+        limit: of calls on completions that the log lacks; None: these are left out.
     """
     task = None if before is None else before.rows.task[: len(view)]
+    reward = view.reward
     plan = _plan(view)
-    by_step = view.reward.is_scheduled and not why_not_by_step(view.reward)
-    weights = _mean_weights(view.reward, plan) if by_step else None
-    rows, kinds, material, why = collect(view, task, limit, weights, reaches=reaches)
+    weights = None
+    reasons = [why_siblings_are_logged(reward), why_not_by_step(reward)]
+    if is_paid_by_step(reward):
+        steps = range(plan.first_step, plan.last_step + 1)
+        weights = np.mean([weights_at(reward, step) for step in steps], axis=0)
+        last = _last_change(reward)
+        if last > plan.last_step:
+            reasons.append(
+                f"weights change until step {last}, and step {plan.last_step} is the "
+                "last"
+            )
+    rows, kinds, material, why = collect(view, task, limit, weights)
     if before is None:
-        is_called = is_scored_anew(view.reward)
-        count = CALLED_LEARNERS if is_called else LEARNERS
+        count = CALLED_LEARNERS if is_scored_anew(reward) else LEARNERS
         learners, pace = make_learners(plan.seed, count)
+        sound = None
+        if not np.isnan(rows.task).all():
+            alone = rehearse(material, pay_task(rows.task), learners, plan)
+            sound = _ends(alone, rows.task)
     else:
         learners = before.learners
         pace = before.pace
-    course = rehearse(material, pay_rows(view, rows), learners, plan)
-    sound = None
-    if before is not None:
         sound = before.sound
-    elif not np.isnan(rows.task).all():
-        alone = rehearse(material, pay_task(rows.task), learners, plan)
-        sound = _ends(alone, rows.task)
-    reasons = (
-        why,
-        why_siblings_are_logged(view.reward),
-        why_not_by_step(view.reward),
-        _why_not_to_the_end(view.reward, plan) if by_step else "",
-    )
+    course = rehearse(material, pay_rows(view, rows), learners, plan)
     return Rehearsal(
         view,
         rows,
@@ -200,7 +201,7 @@ def rehearse_view(
         plan,
         course,
         sound,
-        tuple(filter(None, reasons)),
+        tuple(filter(None, [why, *reasons])),
     )
 
 
@@ -221,20 +222,6 @@ def _last_change(reward: Reward) -> int:
     """Return the step from which all weights stay as they are."""
     schedules = [item.schedule for item in reward.components if item.schedule]
     return max((schedule.steps[-1] for schedule in schedules), default=0)
-
-
-def _why_not_to_the_end(reward: Reward, plan: RehearsalPlan) -> str:
-    """Say that weights change after the last step, "" where they do not."""
-    last = _last_change(reward)
-    if last <= plan.last_step:
-        return ""
-    return f"weights change until step {last}, and step {plan.last_step} is the last"
-
-
-def _mean_weights(reward: Reward, plan: RehearsalPlan) -> Floats:
-    """Return the mean weights over the steps, (components,)."""
-    steps = range(plan.first_step, plan.last_step + 1)
-    return np.asarray(np.mean([weights_at(reward, step) for step in steps], axis=0))
 
 
 def _ends(course: Course, values: Floats) -> Floats:

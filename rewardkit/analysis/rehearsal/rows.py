@@ -14,10 +14,10 @@ from rewardkit.analysis.rehearsal.reach import (
     HALF,
     RATIO,
     Reached,
-    asks_model,
     columns_asked,
     looks_at_siblings,
     reach,
+    why_not_called,
 )
 from rewardkit.analysis.statistics import (
     Codes,
@@ -86,18 +86,16 @@ def collect(
     task: Floats | None = None,
     limit: TimeLimit | None = None,
     weights: Floats | None = None,
-    *,
-    reaches: bool = True,
 ) -> tuple[Rows, list[Kind], Material, str]:
-    """Return what learners write: rows, their kinds, and how often each is written.
+    """Return what learners write, and why the log's completions are all of it, or "".
+
+    The rows, their kinds, and how often each is written.
 
     Args:
         view: the rows.
-        task: what each did of the task, (rows,), where another reward says so.
-        limit: of calls on completions that the log lacks, as in `reach`.
-        weights: of the components, (components,), where rewards are not to be those of
-            the view.
-        reaches: whether the reward is called on completions that the log lacks.
+        task: the share that each row did of the task, (rows,), as another reward says.
+        limit: of calls on completions that the log lacks; None: these are left out.
+        weights: of the components, (components,), in place of those of the view.
     """
     is_own = task is None
     logged = read_task(view) if task is None else task
@@ -105,9 +103,12 @@ def collect(
     completions = [str(text) for text in view.completions]
     lengths = np.array([len(text) for text in completions], dtype=float)
     features = {"characters": lengths, **readable_scores(view)}
-    targets = [_beside(view.rewards, right), lengths]
-    codes, kinds = find_kinds(completions, features, targets)
-    reached = reach(view, kinds, codes, logged, limit) if reaches else Reached()
+    # what is paid beside the task: the reward less the mean of rows that are as right
+    beside_task = within(view.rewards, right.astype(np.intp))
+    codes, kinds = find_kinds(completions, features, [beside_task, lengths])
+    reached = Reached()
+    if limit is not None:
+        reached = reach(view, kinds, codes, logged, limit)
     places = np.array(reached.places, dtype=np.intp)
     prompts = view.bootstrap.prompts
     scores = {}
@@ -230,11 +231,6 @@ def _columns_read(reward: Reward, component: Component) -> set[str]:
     return columns
 
 
-def _beside(rewards: Floats, right: Mask) -> Floats:
-    """Return the rewards less the mean of those that are as right, (rows,)."""
-    return within(rewards, right.astype(np.intp))
-
-
 def why_siblings_are_logged(reward: Reward) -> str:
     """Say why siblings are paid as in the log, "" where they are scored anew.
 
@@ -243,19 +239,12 @@ def why_siblings_are_logged(reward: Reward) -> str:
     """
     if not looks_at_siblings(reward):
         return ""
-    if not reward.can_run:
-        return "siblings are paid as in the log: the reward is not at hand"
-    if asks_model(reward):
-        return "siblings are paid as in the log: the reward asks a model"
+    why = why_not_called(reward)
     for item in reward.components:
-        if item.group:
-            others = set(item.asks_for) - {"completion", *reward.names}
-            if others:
-                return (
-                    f"siblings are paid as in the log: `{item.name}` reads "
-                    f"{min(others)!r}"
-                )
-    return ""
+        others = set(item.asks_for) - {"completion", *reward.names}
+        if item.group and others and not why:
+            why = f"`{item.name}` reads {min(others)!r}"
+    return f"siblings are paid as in the log: {why}" if why else ""
 
 
 def is_scored_anew(reward: Reward) -> bool:
@@ -272,20 +261,21 @@ def pay_rows(view: View, rows: Rows) -> Payment:
     """
     reward = view.reward
     is_anew = is_scored_anew(reward)
-    columns = {**columns_asked(view), "completion": rows.completions} if is_anew else {}
-    is_by_step = reward.is_scheduled and not (is_anew or why_not_by_step(reward))
+    is_by_step = is_paid_by_step(reward)
+    columns: dict[str, list[Any]] = {}
+    if is_anew:
+        columns = columns_asked(view) | {"completion": rows.completions}
 
     def pay(
         drawn: Codes, groups: Codes, batches: Codes, step: int
     ) -> tuple[Floats, Floats]:
+        weights = weights_at(reward, step)
         if is_anew:
             rewards, scores = _score_drawn(reward, columns, drawn, groups, step)
         else:
             scores = {name: values[drawn] for name, values in rows.scores.items()}
-            rewards = rows.rewards[drawn]
-        if is_by_step:
-            rewards = rows.paid_at(weights_at(reward, step))[drawn]
-        weights = weights_at(reward, step)
+            by_row = rows.paid_at(weights) if is_by_step else rows.rewards
+            rewards = by_row[drawn]
         return rewards, compute(
             view.training, rewards, groups, batches, scores=scores, weights=weights
         )
@@ -308,6 +298,11 @@ def pay_task(task: Floats) -> Payment:
 def weights_at(reward: Reward, step: float) -> Floats:
     """Return the weights of the components at a step, (components,)."""
     return np.array([item.at(step).weight for item in reward.components], dtype=float)
+
+
+def is_paid_by_step(reward: Reward) -> bool:
+    """Return whether logged rows are paid by the weights of each step."""
+    return reward.is_scheduled and not why_not_by_step(reward)
 
 
 def why_not_by_step(reward: Reward) -> str:
