@@ -40,11 +40,11 @@ OTHER_NUMBERS = (
 class Context:
     """Columns of the rows of one part of the scores, each (rows,).
 
-    `label` is 0 or 1, NaN where it is missing; None where no label was named or where
-    `why_no_label` says why it cannot be used. `any_label` is also one that a component
-    repeats, which confirms nothing. `named` are the columns of numbers that
-    the caller names; without them all those of `unasked` are used, the columns of the
-    rollouts that the reward does not ask for: what it asks for it may well pay.
+    `label` is 0 or 1, NaN where it is missing; None without one, or where
+    `why_no_label` says why it cannot be used. `any_label` is the label even if a
+    component repeats it, and so confirms nothing. `named` are the columns of numbers
+    that the caller names; None: those of `unasked`, the columns of the rollouts that
+    the reward does not ask for, and so cannot pay.
     """
 
     table: pd.DataFrame
@@ -58,14 +58,9 @@ class Context:
     @cached_property
     def lengths(self) -> Floats:
         """Return the length of each completion in `length_unit`."""
-        return self.lengths_of(slice(None))
-
-    def lengths_of(self, rows: slice | Codes) -> Floats:
-        """Return the lengths of the completions of some rows."""
         if self.length_unit == "tokens":
-            return numbers(self.table[TOKENS].iloc[rows])
-        texts = self.table["completion"].iloc[rows].tolist()
-        return np.fromiter(map(len, texts), dtype=float, count=len(texts))
+            return numbers(self.table[TOKENS])
+        return np.array([len(text) for text in self.table["completion"]], dtype=float)
 
     def conversations(self, rows: slice | Codes) -> list[str]:
         """Return the completions of some rows, with their turns where the log has them.
@@ -200,10 +195,10 @@ def read_label(
 def _why_not_independent(
     table: pd.DataFrame, name: str, label: Floats, weights: Mapping[str, float]
 ) -> str:
-    """Say which component pays just what the label calls right; "" where none does.
+    """Say which component pays exactly the rows that the label calls right, or "".
 
-    One that is only recorded, such as verl's acc, may be the label. One that pays just
-    what the label calls wrong does not repeat it.
+    A component that is only recorded, such as verl's acc, may be the label. One that
+    pays exactly the wrong rows does not repeat it.
     """
     fewest = max(FEWEST_LABELLED, MOST_LABELLED * (~np.isnan(label)).sum())
     for component, weight in weights.items():
@@ -238,25 +233,20 @@ def unpaid_labels(scores: Scores) -> list[str]:
 
 
 def truths(values: list[Any]) -> list[Any]:
-    """Read the texts true and false, yes and no; else change nothing.
+    """Read the texts true and false, yes and no as booleans; else change nothing.
 
-    pandas writes the first two to CSV, people the others. Beside a number other than 0
-    and 1 it is not known what they are worth.
+    pandas writes the first two to CSV, people write the others. Nothing is changed if
+    there are other texts, or numbers other than 0 and 1.
 
     >>> truths(["True", None, "no"]), truths(["True", "right"]), truths(["yes", 0.5])
     ([True, None, False], ['True', 'right'], ['yes', 0.5])
     """
-    booleans: dict[Any, bool] = {}
-    for text in {value for value in values if isinstance(value, str)}:
-        word = text.strip().lower()
-        if word not in BOOLEAN_WORDS:
-            return values
-        booleans[text] = BOOLEAN_WORDS[word]
-    if not booleans:
-        return values
+    texts = {value for value in values if isinstance(value, str)}
+    booleans = {text: BOOLEAN_WORDS.get(text.strip().lower()) for text in texts}
     filled = pd.Series(values, dtype=object).dropna().tolist()
     others = [value for value in filled if not isinstance(value, str)]
-    if others and not (numeric(others) and set(others) <= {0, 1}):
+    is_other_number = others and not (numeric(others) and set(others) <= {0, 1})
+    if None in booleans.values() or is_other_number:
         return values
     return [booleans[x] if isinstance(x, str) else x for x in values]
 

@@ -115,12 +115,12 @@ def make_view(
     Args:
         scores: as `only_finite` returns them.
         part: the reward and its rows.
-        training: the settings that advantages are computed under; the default ones.
+        training: the settings of the trainer; None: the defaults.
         label: a column that says which completions are good.
-        columns: columns of numbers to compare with the advantages; all there are.
+        columns: columns of numbers to compare with the advantages; None: all.
         seed: of the bootstrap.
         thresholds: thresholds by name, of the rules that are to be run.
-        tests: of so many views together the level of intervals holds.
+        tests: the number of views that the level of intervals holds for together.
 
     Raises:
         InputError: a label, column or filter metric is missing or holds no numbers.
@@ -149,7 +149,7 @@ def make_view(
 def scored_arrays(
     scores: Scores, reward: Reward, rows: Any = slice(None)
 ) -> dict[str, Any]:
-    """Return the fields of a view that say what a reward gave some rows."""
+    """Return the fields of a view that hold what a reward gave to some rows."""
     table = scores.table.iloc[rows]
     names = reward.names
     gate = np.ones(len(table))
@@ -167,7 +167,7 @@ def scored_arrays(
 
 
 def _check_metric(training: Training, reward: Reward) -> None:
-    """Refuse settings that drop groups by what is no component."""
+    """Refuse a filter metric that is neither the reward nor a component."""
     metric = training.filter_metric
     names = ["reward", *reward.names]
     if metric is not None and metric not in names:
@@ -245,9 +245,9 @@ def _extra_names(scores: Scores) -> list[str]:
 
 
 def _coded(table: pd.DataFrame, name: str) -> tuple[Codes, Sequence[Any]]:
-    """Return a code for each row's value, -1 where missing, and the values by code.
+    """Return the code of each row's value, -1 where missing, and the values by code.
 
-    That of a column, else of a key of `extra_info`.
+    The values are those of a column, or of a key of `extra_info`.
     """
     if name in table:
         column = table[name]
@@ -322,20 +322,19 @@ def find_news(
     findings: Findings,
     find: Callable[[Part, int], list[Finding]],
 ) -> Iterator[Finding]:
-    """Find what holds in a slice for certain and is not reported of all rows.
+    """Find what is certain in a slice and not reported of all rows.
 
     Args:
         parts: the slices.
         findings: those of all rows.
-        find: returns the findings of one of so many slices, at a level that holds for
-            all of them together.
+        find: returns the findings of a slice, at a level that holds for this number of
+            slices together.
     """
     reported = {None, *map(_subject, findings)}
     for part in parts:
         for finding in find(part, len(parts)):
-            if finding.severity == "info" or finding.code not in SLICE_CODES:
-                continue
-            if _subject(finding) in reported:
+            is_new = _subject(finding) not in reported and finding.code in SLICE_CODES
+            if finding.severity == "info" or not is_new:
                 continue
             is_shape = finding.code in SHAPE_CODES
             is_minor = is_shape and finding.component != part.reward.primary
@@ -344,7 +343,7 @@ def find_news(
 
 
 def _subject(finding: Finding) -> tuple[str, str | None] | None:
-    """Return what a finding that is certain is of; None where it is not."""
+    """Return the code and component of a finding, None if it is inconclusive."""
     if finding.evidence.get("inconclusive"):
         return None
     return finding.code, finding.component

@@ -50,8 +50,8 @@ ROUNDING = 1e-9
 class RewardedRows:
     """One reward and the rows it scored: scores by component, rewards, groups, prompts.
 
-    Arrays are (rows,) where nothing else is said. `groups` are codes from 0; `batches`
-    are codes of what is trained on together. `part` is the value of a route, or "".
+    Arrays are (rows,) unless stated otherwise. `groups` are codes from 0; `batches` are
+    codes of the rows of one training step. `part` is the value of a route, or "".
     """
 
     reward: Reward
@@ -150,8 +150,8 @@ class RewardedRows:
     def by_design(self, name: str) -> bool:
         """Return whether a component is as heavy as the task on purpose.
 
-        Its `why` has to say so and its range has to be declared: the docstring of a
-        loaded function is nobody's decision.
+        It needs a `why` and a declared range: the docstring of a loaded function alone
+        is nobody's decision.
         """
         component = self.components[name]
         task = self.components[self.primary]
@@ -177,9 +177,9 @@ class RewardedRows:
 
     @cached_property
     def one_a_source(self) -> list[str]:
-        """Return the paid components that share out the rows, [] where none do.
+        """Return the paid components of which one scores each row, or [].
 
-        Each scores the rows that the others abstain on: one a source of prompts.
+        Each scores one source of prompts and abstains on the others.
         """
         names = []
         counts = np.zeros(len(self))
@@ -236,24 +236,20 @@ class RewardedRows:
 
         Under GDPO, which normalises before it adds up, whether any paid component does.
         """
-        columns = [self.rewards]
+        columns = {"reward": self.rewards}
         if self.training.name == "gdpo":
-            columns = [self.scores[name] for name in self.paid_names]
-        widths = []
-        for values in columns:
-            if len(values):
-                width = np.fmax.reduce(values) - np.fmin.reduce(values)
-                if not np.isnan(width):
-                    widths.append(width)
-        return not widths or max(widths) > ZERO_STD
+            columns = {name: self.scores[name] for name in self.paid_names}
+        table = pd.DataFrame(columns)
+        widths = (table.max() - table.min()).dropna()
+        return bool(widths.empty or widths.max() > ZERO_STD)
 
     @cached_property
     def usual_std(self) -> float:
         """Return the usual standard deviation of a group with a signal.
 
-        The upper quartile, so that noise in three of four groups does not lower it; at
-        least a hundredth of the range of the rewards, or of what the paid components
-        can add up to where all of them declare a range.
+        The upper quartile, so that noise in three of four groups does not lower it. It
+        is at least a hundredth of the width of the rewards, or of the declared ranges
+        of a sum where all paid components declare one.
         """
         spread = self.stats.std[self.stats.live]
         low, high = np.nanquantile(self.rewards[self.few], [0.01, 0.99])
@@ -288,8 +284,8 @@ class RewardedRows:
     ) -> Floats:
         """Return the advantages of other rewards, or under other settings.
 
-        GDPO computes them from the scores of the components: `columns`, (rows,
-        components), or those of the view, whatever `rewards` are.
+        GDPO ignores `rewards`: it takes `columns`, (rows, components), by default the
+        scores of the view.
         """
         return advantages.compute(
             training or self.training,
@@ -299,15 +295,14 @@ class RewardedRows:
             scores=self.scores,
             weights=self.weights,
             columns=columns,
-            stats=self.stats if rewards is self.rewards else None,
         )
 
     @cached_property
     def dead(self) -> Mask:
         """Return the groups of two rewards or more without an advantage, (groups,).
 
-        Their siblings earn the same, or their `filter_metric` drops them. Under GDPO
-        the components may differ where the reward does not.
+        Their siblings earn the same, or the `filter_metric` drops them. Under GDPO a
+        group may have an advantage although its rewards are equal.
         """
         if self.training.name != "gdpo" and self.training.filter_metric is None:
             return self.stats.dead
@@ -329,16 +324,13 @@ class RewardedRows:
     def filtered_by(self) -> Floats:
         """Return the values that must differ in a group for it to be trained on.
 
-        Those of the filter metric, or else the rewards. Under GDPO without such a
-        metric a code for each different vector of paid scores, NaN without a reward.
+        The filter metric if there is one, else the rewards. Under GDPO without a filter
+        metric, a code for each distinct vector of paid scores, NaN without a reward.
         """
         if self.training.name != "gdpo" or self.training.filter_metric is not None:
             return self.scores.get(str(self.training.filter_metric), self.rewards)
-        codes = np.zeros(len(self), dtype=np.int64)
-        for name in self.paid_names:
-            rounded = np.round(self.scores[name], 12)
-            levels, kinds = pd.factorize(rounded, use_na_sentinel=False)
-            codes, _ = pd.factorize(codes * len(kinds) + levels)
+        table = pd.DataFrame({name: self.scores[name] for name in self.paid_names})
+        codes = table.round(12).groupby(self.paid_names, dropna=False).ngroup()
         return np.where(self.is_judged, codes, np.nan)
 
     @cached_property

@@ -16,7 +16,6 @@ from rewardkit.analysis.statistics import (
     Interval,
     Ratio,
     advantages,
-    each,
     group_stats,
     in_both,
     numbered,
@@ -72,7 +71,7 @@ class View(RewardedRows):
 
     @cached_property
     def totals(self) -> frozenset[str]:
-        """Return the scores of a log that are the sum of others, and no component."""
+        """Return the recorded scores that are the sum of others."""
         if not is_recorded(self.reward):
             return frozenset()
         return find_totals({name: self.scores[name] for name in self.paid_names})
@@ -81,8 +80,8 @@ class View(RewardedRows):
     def task_is_known(self) -> bool:
         """Return whether a component is known to be the task.
 
-        The weights of a log say what was paid and not what is right: its heaviest score
-        may well be one for form.
+        The weights of a log say what was paid, not what is right: its heaviest score
+        may be one for form.
         """
         if not is_recorded(self.reward):
             return self.reward.task_is_known
@@ -97,8 +96,8 @@ class View(RewardedRows):
     def verdicts(self) -> Verdicts | None:
         """Return what says which rows did the task, or None.
 
-        The primary component, where it is declared, paid or only recorded, or where it
-        is known and others are paid beside it, at these steps or later.
+        The primary component, if it is declared, even if only recorded, or if it is
+        known and another component has a weight at some step. Else see `find_verdicts`.
         """
         components = self.reward.components
         names = [item.name for item in components if item.largest_weight]
@@ -122,7 +121,7 @@ class View(RewardedRows):
         return signal
 
     def phantom_mass(self, values: Floats) -> Ratio:
-        """Return the squared advantages by group where nothing is right, and all.
+        """Return the squared advantage of groups without a right row, and of all.
 
         Args:
             values: advantages, (rows,).
@@ -130,18 +129,11 @@ class View(RewardedRows):
         Returns:
             Two arrays, (groups,) each; 0 in groups without verdicts.
         """
-        none = np.zeros(len(self.owner))
         if self.verdicts is None:
-            return none, none
-        squares = none.copy()
-        np.add.at(squares, self.groups, np.nan_to_num(within(values, self.groups)) ** 2)
+            return np.zeros(len(self.owner)), np.zeros(len(self.owner))
         stats = self.group_stats(self.verdicts.scores)
-        is_decided = stats.has_pairs
-        is_wrong = is_decided & (
-            np.nan_to_num(stats.high, nan=np.inf) <= self.verdicts.low
-        )
-        total = np.where(is_decided, squares, 0.0)
-        return np.where(is_wrong, total, 0.0), total
+        total = self.group_stats(values).squares * stats.has_pairs
+        return total * (stats.high <= self.verdicts.low), total
 
     # --- which component it comes from
 
@@ -152,42 +144,33 @@ class View(RewardedRows):
         Weight times score, in a mean over the weights that count; 0 where the component
         is gated or missing, or the gate of the reward is closed.
         """
-        divisor: Floats | None = None
+        divisor = np.ones(len(self))
         if self.reward.aggregation == "weighted_mean":
             divisor = self._divisor
-        is_closed = np.flatnonzero(self.gate == 0)
-        without_reward = np.flatnonzero(~self.is_judged)
-
-        declared = {item.name: item for item in self.reward.components}
-
-        def pay(name: str) -> Floats:
-            values = self.row_weights(declared[name]) * self.scores[name]
-            values[np.isnan(values)] = 0.0
-            if divisor is not None:
-                zeros = np.zeros(len(self))
-                values = np.divide(values, divisor, out=zeros, where=divisor > 0)
-            values[is_closed] = 0.0
-            values[without_reward] = np.nan
-            return values
-
-        return each(pay, self.names)
+        payments = {}
+        for component in self.reward.components:
+            values = self.row_weights(component) * self.scores[component.name]
+            values = np.nan_to_num(values) / divisor
+            values[self.gate == 0] = 0.0
+            values[~self.is_judged] = np.nan
+            payments[component.name] = values
+        return payments
 
     @property
     def _divisor(self) -> Floats:
-        """Return the sum of the weights that count in the mean of each row."""
+        """Return the sum of the weights in the mean of each row, inf for 0, (rows,)."""
         total = np.zeros(len(self))
         skips = self.reward.on_missing == "skip"
         for component in self.reward.components:
             weight = np.maximum(self.row_weights(component), 0.0)
             total += np.where(self.missing(component.name) & skips, 0.0, weight)
-        return total
+        return np.where(total > 0, total, np.inf)
 
     @cached_property
     def component_stats(self) -> dict[str, GroupStats]:
         """Return the statistics of what each component pays by group."""
-        return each(
-            lambda name: group_stats(self.payments[name], self.groups), self.names
-        )
+        payments = self.payments.items()
+        return {name: group_stats(values, self.groups) for name, values in payments}
 
     @cached_property
     def pieces(self) -> dict[str, Floats]:
@@ -223,9 +206,9 @@ class View(RewardedRows):
 
     @cached_property
     def group_mass(self) -> Floats:
-        """Return how much each group counts in an effective weight, (groups,).
+        """Return the weight of each group in an effective weight, (groups,).
 
-        1 a live group where groups are scaled, else its squared advantage.
+        1 for a live group where groups are scaled, else its squared advantage.
         """
         squares = advantages.group_squares(self.advantages, self.centred, self.groups)
         if self.training.name == "grpo":

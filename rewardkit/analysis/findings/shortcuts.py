@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from rewardkit.analysis.findings import conclusive, finding, share
 from rewardkit.analysis.findings.length import find_forms
-from rewardkit.analysis.statistics import Columns, Floats, each, ratio, within
+from rewardkit.analysis.statistics import Columns, Floats, ratio, within
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.analysis.view import View
@@ -25,8 +26,6 @@ FEWEST_CUT = 10
 """Cut completions under which nothing is said of them. Our choice."""
 FEWEST_WRONG = 20
 """Wrong completions of which it means something that all earn the same. Our choice."""
-LEVEL_ROWS = 1 << 16
-"""Rows in which the levels of a score are counted."""
 LEAST_OF_USUAL = 0.5
 """Share of the pairs that earn different rewards, of as many as there usually are,
 under which pairs with the same marks are paid alike. Our choice."""
@@ -95,25 +94,17 @@ def order(
     """Find that length, or a column, orders like siblings as the advantage does."""
     if not view.is_judged.any():
         return
-    lengths = view.context.lengths_of(view.few)
+    lengths = view.context.lengths[view.few]
     options: Record = {"unit": view.context.length_unit}
     measures = [x for x in view.paid_names if measures_length(view.components[x])]
     if measures:
         options |= {"declared": measures[0], "severity": "info"}
     bias = _bias(view, "length_bias", lengths, order_bias, options)
-    if bias is not None and _is_of_marks(view, lengths, order_bias):
+    if bias is None or _is_of_marks(view, lengths, order_bias):
         bias = None
-    if bias is not None:
-        sign = 1 if bias.evidence["longer"] else -1
-        payer = _payer_of_length(view, sign * lengths, order_bias)
-        bias = replace(bias, evidence={**bias.evidence, "by": payer})
-    if bias is not None and not bias.evidence["longer"] and _is_paid_to_right(view):
-        evidence = {**bias.evidence, "gated": True}
-        bias = replace(bias, severity="info", evidence=evidence)
-    if bias is None:
         yield from _follows_length(view, lengths, options)
     else:
-        yield bias
+        yield _explain_bias(view, bias, lengths, order_bias)
     columns = view.context.columns
     for name, column in columns.items():
         values = column[view.few]
@@ -141,18 +132,17 @@ def _bias(
     *,
     tests: int = 1,
 ) -> Finding | None:
-    """Return the finding on `values` of the rows `view.few`, between alike siblings.
+    """Return the finding that `values` order siblings that are equal in the task.
 
-    Alike in the label, or in the task; None for a lone component, as more of something
-    may then be the better answer.
+    `values` are of the rows `view.few`; the label says what is equal, else the task's
+    scores. None for a lone component: then more of something may be the better answer.
     """
-    control = view.context.label
     name = view.context.label_name
-    if control is None:
-        control = view.primary_scores
+    if view.context.label is None:
         name = view.primary
         if len(view.names) == 1:
             return None
+    control = _task_scores(view)
     measured = _ordered(view, values, view.advantages, limit, control, tests=tests)
     if not measured:
         return None
@@ -165,14 +155,28 @@ def _bias(
     )
 
 
+def _task_scores(view: View) -> Floats:
+    """Return the label, or the scores of the task without one, (rows,)."""
+    label = view.context.label
+    return view.primary_scores if label is None else label
+
+
+def _explain_bias(view: View, bias: Finding, lengths: Floats, limit: float) -> Finding:
+    """Return a length bias with the component that pays it; a gated one is no fault."""
+    is_longer = bias.evidence["longer"]
+    payer = _payer_of_length(view, lengths if is_longer else -lengths, limit)
+    evidence = {**bias.evidence, "by": payer}
+    if is_longer or not _is_paid_to_right(view):
+        return replace(bias, evidence=evidence)
+    return replace(bias, severity="info", evidence={**evidence, "gated": True})
+
+
 def _is_of_marks(view: View, lengths: Floats, limit: float) -> bool:
     """Return whether length goes with the advantage only where marks differ.
 
-    What pays for a mark pays for the text that it brings, and not for length.
+    A reward for a mark pays for the text that comes with it, and not for length.
     """
-    control = view.context.label
-    if control is None:
-        control = view.primary_scores
+    control = _task_scores(view)
     few = view.few
     forms = find_forms(view)[few]
     _, levels = np.unique(control[few], return_inverse=True)
@@ -200,7 +204,7 @@ def _payer_of_length(view: View, lengths: Floats, limit: float) -> str:
         limit: The least share of sibling pairs that it orders by their length.
     """
     groups = view.groups[view.few]
-    payers: dict[str, float] = {}
+    payers = {}
     for name in view.paid_names:
         if name not in view.task:
             payment = view.payments[name][view.few]
@@ -211,10 +215,8 @@ def _payer_of_length(view: View, lengths: Floats, limit: float) -> str:
 
 
 def _is_paid_to_right(view: View) -> bool:
-    """Return whether wrong completions all earn the same, whatever pays right ones."""
-    scores = view.context.label
-    if scores is None:
-        scores = view.primary_scores
+    """Return whether all wrong completions earn the same, so that length pays none."""
+    scores = _task_scores(view)
     wrong = view.rewards[scores < np.nanmax(scores)]
     if len(wrong) < FEWEST_WRONG:
         return False
@@ -230,12 +232,11 @@ def _is_length(view: View, values: Floats, lengths: Floats) -> bool:
 def _follows_length(view: View, lengths: Floats, options: Record) -> Iterator[Finding]:
     """Find that length orders siblings nearly as the task's scores do, or in reverse.
 
-    Only without a label, and for scores of more than two values: that right answers
-    are longer than wrong ones is no fault.
+    Only without a label, and for scores of more than two values: right answers may well
+    be longer than wrong ones.
     """
     scores = view.primary_scores
-    first = scores[:LEVEL_ROWS]
-    is_graded = len(np.unique(first[~np.isnan(first)])) > 2
+    is_graded = pd.Series(scores).nunique() > 2
     if view.context.label is not None or not is_graded:
         return
     measured = _ordered(view, lengths, scores, SAME_THING)
@@ -264,8 +265,8 @@ def _ordered(
 ) -> Record:
     """Measure how often `values` of the rows `view.few` order siblings as `by` does.
 
-    With `control`, between siblings equal in it. Returns {} where it is within the
-    limit on both sides, or there are few pairs.
+    With `control`, among siblings that are equal in it. {} if the share is within the
+    limit on both sides, or of few pairs.
     """
     same = None if control is None else control[view.few]
     groups = view.groups[view.few]
@@ -301,10 +302,10 @@ def wrong_above_right(
 ) -> Iterator[Finding]:
     """Find that a wrong completion earns more than a right sibling.
 
-    Right and wrong are the two ends of the range of the task's component; an equal
-    reward counts half. With a lone total, a score beside it or stated answers say what
-    is right. A label is used instead where there is one. The finding names the
-    component without which the fewest such pairs are left.
+    Right and wrong are the two ends of the range of the task's component, or what
+    `View.verdicts` says; equal rewards count half. With a label, `label_disagrees`
+    reports it. The finding names the component without which the fewest such pairs are
+    left.
     """
     verdicts = view.verdicts
     if verdicts is None or view.context.label is not None or not view.is_judged.any():
@@ -320,14 +321,11 @@ def wrong_above_right(
         wrong -= concordance(rewards, right_or_wrong, owner, rewards, total=total)[0]
     if pairs.sum() < FEWEST_PAIRS or wrong.sum() <= wrong_above_right * pairs.sum():
         return
-    pieces = _pieces_beside(view, verdicts)
-
-    def right_without(name: str) -> float:
-        others = rewards - pieces[name][few]
-        return float(concordance(others, right_or_wrong, owner, total=total)[0].sum())
-
-    right = each(right_without, list(pieces))
-    cause = max(pieces, key=lambda name: right[name], default=None)
+    right_without = {}
+    for name, piece in _pieces_beside(view, verdicts).items():
+        right, _ = concordance(rewards - piece[few], right_or_wrong, owner)
+        right_without[name] = float(right.sum())
+    cause = max(right_without, key=right_without.__getitem__, default=None)
     measured = share(view, wrong, pairs)
     severity = "high" if measured["interval"][0] > wrong_above_right_high else "warn"
     if cause:
@@ -351,8 +349,8 @@ def wrong_above_right(
 def _ends_of(view: View, verdicts: Verdicts) -> Floats:
     """Return the verdicts that are certainly right or wrong, (rows,), others NaN.
 
-    A stated answer that earns no more than wrong ones usually do may lack the form that
-    is asked for.
+    A right stated answer counts only if it earns more than the median wrong one: else
+    it may lack the form that is asked for.
     """
     scores = verdicts.scores
     ends = verdicts.low, float(np.nanmax(scores, initial=verdicts.low))
@@ -372,7 +370,7 @@ def _pieces_beside(view: View, verdicts: Verdicts) -> Columns:
     Of a lone total the scores recorded beside it, where they add up to it.
     """
     task = {verdicts.name, *(view.task if view.task_is_known else ())}
-    pieces: dict[str, Floats] = {}
+    pieces = {}
     for name in view.paid_names:
         if name in view.pieces and name not in task:
             pieces[name] = view.pieces[name]

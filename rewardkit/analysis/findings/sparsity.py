@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,11 @@ from rewardkit.analysis.statistics import (
     ZERO_STD,
     Floats,
     Mask,
-    each,
-    group_stats,
     ratio,
 )
 from rewardkit.analysis.verdicts import read_answers
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, Findings, rule
-
-FIRST_ROWS = 1 << 16
-"""Rows that are looked at before all are."""
 
 
 @rule(
@@ -54,11 +48,11 @@ def shape(
         "saturated": saturated,
         "all_penalised": all_penalised,
     }
-    shapes = each(lambda name: list(_shape(view, name, limits)), view.names)
     failing = components_that_fail(findings)
-    for shape_finding in chain.from_iterable(shapes.values()):
-        if shape_finding.code != "constant" or shape_finding.component not in failing:
-            yield shape_finding
+    for name in view.names:
+        for item in _shape(view, name, limits):
+            if item.code != "constant" or name not in failing:
+                yield item
 
 
 def _shape(view: View, name: str, limits: dict[str, float]) -> Iterator[Finding]:
@@ -93,9 +87,9 @@ def _penalises_all(view: View, name: str) -> bool:
 
 
 def _of_rows(view: View, code: str, name: str, amounts: Any, **options: Any) -> Finding:
-    """Return the finding of a component's scored rows by the mean of `amounts` there.
+    """Return the finding of a component by the mean of `amounts` over its scored rows.
 
-    These are the rows to read where no others are.
+    By default the rows with an amount are those to read.
     """
     is_scored = ~np.isnan(view.scores[name])
     measured = share(view, amounts, is_scored, by_rows=True)
@@ -205,10 +199,10 @@ def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Fi
 
 
 def _task_before(view: View, name: str, at_low: Mask, most_at_low: float) -> str:
-    """Return what says that the task is done, where a component is earned only there.
+    """Return the name of the task, if a component is sparse because the task is.
 
-    It is sparse because the task is, as behind a gate. "" where nothing says so, where
-    it is earned elsewhere, or where it is sparse there, too.
+    Such as behind a gate: the component is earned only where the task is done, and
+    there it is not sparse. Else, or where the task is not known, "".
     """
     verdicts = view.verdicts
     if verdicts is None or verdicts.name in ("", name) or name in view.task:
@@ -222,12 +216,12 @@ def _task_before(view: View, name: str, at_low: Mask, most_at_low: float) -> str
 
 
 def _severity(view: View, name: str) -> str:
-    """Return that of a paid component, or of one that is only recorded."""
+    """Return the severity for a paid component, or for one that is only recorded."""
     return "warn" if view.components[name].weight else "info"
 
 
 def _near_end(view: View, name: str, code: str, limit: float, rare: Mask) -> Finding:
-    """Return the finding that the mean is near an end; `rare` rows are away from it."""
+    """Return the finding that the mean is near an end; `rare` marks the other rows."""
     low, high = view.span(name)
     heights = np.nan_to_num((view.scores[name] - low) / (high - low))
     return _of_rows(
@@ -290,7 +284,7 @@ def _constant_component(view: View, name: str, value: float) -> Finding:
             answers = ["stricter_reading"]
         else:
             answers = ["graduate", "looser_reading", "pay_component"]
-    evidence: dict[str, int] = {}
+    evidence = {}
     if name == view.primary and penalty != "never":
         severity = "high"
         if value != high:
@@ -321,6 +315,5 @@ def _varies_by_its_gate(view: View, name: str) -> bool:
 
 
 def _varies_among_siblings(view: View, scores: Floats) -> bool:
-    """Return whether two siblings differ; the first rows mostly show it."""
-    first = group_stats(scores[:FIRST_ROWS], view.groups[:FIRST_ROWS])
-    return bool(first.live.any() or view.group_stats(scores).live.any())
+    """Return whether two siblings differ."""
+    return bool(view.group_stats(scores).live.any())

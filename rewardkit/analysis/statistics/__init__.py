@@ -6,16 +6,15 @@ Arrays in, arrays out; NaN is left out.
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.errors import check_whole_number
@@ -28,10 +27,7 @@ Columns = Mapping[str, Floats]
 Interval = tuple[float, float]
 """Its ends; (NaN, NaN) where there is none."""
 Ratio = tuple[NDArray[Any], NDArray[Any]]
-"""Arrays, (groups,) or (rows,) each, of which the sum of one is a share of the other's.
-"""
-Key = TypeVar("Key")
-Value = TypeVar("Value")
+"""Numerators and denominators, (groups,) or (rows,) each, of a ratio of their sums."""
 
 LARGEST = float(np.finfo(np.float32).max)
 """Trainers hold rewards as float32, in which a larger number is infinite."""
@@ -62,16 +58,16 @@ class GroupStats:
     @cached_property
     def low(self) -> Floats:
         """Return the lowest value of each group."""
-        low = np.full(len(self.count), np.inf)
-        np.minimum.at(low, self.groups, self.values)
-        return np.where(self.count > 0, low, np.nan)
+        low = np.full(len(self.count), np.nan)
+        np.fmin.at(low, self.groups, self.values)
+        return low
 
     @cached_property
     def high(self) -> Floats:
         """Return the highest value of each group."""
-        high = np.full(len(self.count), -np.inf)
-        np.maximum.at(high, self.groups, self.values)
-        return np.where(self.count > 0, high, np.nan)
+        high = np.full(len(self.count), np.nan)
+        np.fmax.at(high, self.groups, self.values)
+        return high
 
     @property
     def has_pairs(self) -> Mask:
@@ -101,7 +97,7 @@ class GroupStats:
 
 
 def spread_out(rows: Codes, most: int) -> Codes:
-    """Return up to so many of these rows, spread over all of them."""
+    """Return at most `most` of these rows, evenly spaced."""
     if len(rows) <= most:
         return rows
     return np.asarray(rows[np.linspace(0, len(rows) - 1, most).astype(int)])
@@ -130,39 +126,17 @@ def group_stats(values: Floats, groups: Codes, total: int | None = None) -> Grou
         values = values[~missing]
         groups = groups[~missing]
     # as differences to one value of the group, which are exact where all are equal
-    table = _as_table(values, groups, total)
+    one_of_group = np.full(total, np.nan)
+    one_of_group[groups] = values
+    count = np.bincount(groups, minlength=total).astype(float)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        if table is not None:
-            count = np.full(total, float(table.shape[1]))
-            first = table[:, 0]
-            away = table - first[:, None]
-            mean = np.einsum("gi->g", away) / count
-            away -= mean[:, None]
-            squares = np.einsum("gi,gi->g", away, away)
-        else:
-            count = np.bincount(groups, minlength=total).astype(float)
-            first = np.full(total, np.nan)
-            first[groups] = values
-            away = values - first[groups]
-            mean = np.bincount(groups, away, minlength=total) / count
-            away -= mean[groups]
-            squares = np.bincount(groups, away * away, minlength=total)
+        away = values - one_of_group[groups]
+        mean = np.bincount(groups, away, minlength=total) / count
+        away -= mean[groups]
+        squares = np.bincount(groups, away * away, minlength=total)
         std = np.where(count > 1, np.sqrt(squares / (count - 1)), 0.0)
     std[count == 0] = np.nan
-    return GroupStats(count, first + mean, std, values, groups)
-
-
-def _as_table(values: Floats, groups: Codes, total: int) -> Floats | None:
-    """Return the values as (groups, siblings), which is quicker; None if they are not.
-
-    Most logs have groups of one size, one after the other.
-    """
-    size = len(values) // max(total, 1)
-    if size == 0 or size * total != len(values):
-        return None
-    if (groups.reshape(total, size) == np.arange(total)[:, None]).all():
-        return values.reshape(total, size)
-    return None
+    return GroupStats(count, one_of_group + mean, std, values, groups)
 
 
 def overflows(values: Floats) -> Mask:
@@ -181,10 +155,8 @@ def in_both(first: Floats, second: Floats) -> Mask:
 
 def finite(values: Floats) -> Floats:
     """Return the values with NaN for what float32 cannot hold; else the same array."""
-    ends = np.fmin.reduce(values, initial=0.0), np.fmax.reduce(values, initial=0.0)
-    if not overflows(np.array(ends)).any():
-        return values
-    return np.where(overflows(values), np.nan, values)
+    is_infinite = overflows(values)
+    return np.where(is_infinite, np.nan, values) if is_infinite.any() else values
 
 
 def ratio(above: Any, below: Any) -> float:
@@ -204,36 +176,31 @@ def numbered(codes: Codes) -> Codes:
     >>> numbered(np.array([7, 3, 7]))
     array([1, 0, 1])
     """
-    is_used = np.bincount(codes) > 0
-    if is_used.all():
-        return codes
-    return (np.cumsum(is_used) - 1)[codes]
+    return pd.factorize(codes, sort=True)[0]
 
 
 def count_ties(values: Floats, groups: Codes, total: int | None = None) -> Ratio:
-    """Count the pairs of equal siblings, and all pairs, of each group, (groups,) each.
-
-    Values that agree in 12 digits behind the point are equal.
-    """
+    """Count the pairs of equal siblings, and all pairs, by group, (groups,) each."""
     total = number_of(groups) if total is None else total
-    ranked, owner = _ranked(np.round(values, 12), groups, total)
-    is_tied = (ranked[1:] == ranked[:-1]) & (owner[1:] == owner[:-1])
-    tied = 1 + np.flatnonzero(is_tied)  # to the row before
-    place = np.arange(len(tied))
-    begins = np.maximum.accumulate(np.where(np.diff(tied, prepend=-1) > 1, place, 0))
-    before = (place - begins + 1).astype(float)  # so many equal ones precede it
-    equal = np.bincount(owner[tied], before, minlength=total).astype(float)
-    size = np.bincount(groups, ~np.isnan(values), minlength=total)
+    owner, alike = count_equal(values, groups)
+    equal = np.bincount(owner, alike * (alike - 1) / 2, minlength=total)
+    size = np.bincount(owner, alike, minlength=total)
     return equal, size * (size - 1) / 2
 
 
-def _ranked(values: Floats, groups: Codes, total: int) -> tuple[Floats, Codes]:
-    """Return the values sorted within each group, and the group of each."""
-    table = _as_table(values, groups, total)
-    if table is not None:
-        return np.sort(table, axis=1).ravel(), groups
-    order = np.lexsort((values, groups))
-    return values[order], groups[order]
+def count_equal(values: Floats, groups: Codes) -> tuple[Codes, Codes]:
+    """Count the rows of each distinct value of each group.
+
+    Values that agree in 12 digits behind the point are equal.
+
+    Returns:
+        The group and the count of each, (distinct values of all groups,).
+    """
+    is_known = ~np.isnan(values)
+    distinct, level = np.unique(np.round(values[is_known], 12), return_inverse=True)
+    levels = max(len(distinct), 1)
+    keys, counts = np.unique(groups[is_known] * levels + level, return_counts=True)
+    return keys // levels, counts
 
 
 def between_share(values: Floats, groups: Codes) -> float:
@@ -260,26 +227,15 @@ def between_share(values: Floats, groups: Codes) -> float:
 
 
 def effective_levels(values: Floats) -> float:
-    """Return exp(entropy) of the values: as many equally likely levels vary as much.
+    """Return exp(entropy) of the values, NaN without any.
 
-    NaN without values.
+    It is the number of equally frequent levels of the same entropy.
     """
     _, counts = np.unique(np.round(values[~np.isnan(values)], 12), return_counts=True)
     if not len(counts):
         return math.nan
     shares = counts / counts.sum()
     return float(np.exp(-(shares * np.log(shares)).sum()))
-
-
-def each(compute: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value]:
-    """Compute a value for each key on all cores: numpy works on arrays side by side.
-
-    >>> each(abs, [-1, 2])
-    {-1: 1, 2: 2}
-    """
-    keys = list(keys)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(keys, pool.map(compute, keys), strict=True))
 
 
 class Bootstrap:
@@ -299,17 +255,16 @@ class Bootstrap:
 
     MOST_UNITS = 4096  # with which an interval is known to 2 % of its width: our choice
     CELLS = 20_000_000  # of the weights
+    RESAMPLES = 1000
 
-    def __init__(
-        self, prompts: Codes, *, seed: int = 0, resamples: int = 1000, tests: int = 1
-    ) -> None:
+    def __init__(self, prompts: Codes, *, seed: int = 0, tests: int = 1) -> None:
         check_whole_number("seed", seed, 0)
         self.prompts = prompts
         self.seed = int(seed)
         self.tests = tests
         self.total = number_of(prompts)
         self.units = min(self.total, self.MOST_UNITS)
-        wanted = max(resamples, round(2 * FEWEST_BEYOND * tests / (1 - LEVEL)))
+        wanted = max(self.RESAMPLES, round(2 * FEWEST_BEYOND * tests / (1 - LEVEL)))
         self.resamples = min(self.CELLS // max(self.units, 1), wanted)
 
     def firsts(self, rows: Codes) -> Codes:
@@ -399,11 +354,11 @@ def _draw(units: int, resamples: int, seed: int) -> Floats:
 
 
 def deciding_end(value: float, end: float, tests: int = 1) -> float:
-    """Return the end of a one-sided interval from that of the shown two-sided one.
+    """Return the end of a one-sided interval from the end of the two-sided one.
 
-    Both are of one of so many `tests`. The shown end leaves 2.5 % beyond it, this one 5
-    %: nearer to the value by the ratio of the two normal quantiles, which keeps the
-    interval's own skew.
+    The two-sided end leaves 2.5 % beyond it, this one 5 %, each divided by the number
+    of `tests`. It is nearer to the value by the ratio of the normal quantiles of both,
+    which keeps the skew of the interval.
 
     >>> round(deciding_end(0.5, 0.5 - 1.96), 3)
     -1.145

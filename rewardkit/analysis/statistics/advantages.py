@@ -1,9 +1,8 @@
 """Advantages of groups: as trainers compute them, where they come from, their spread.
 
 Arrays only. NaN rewards are left out of every mean and standard deviation and have no
-advantage (NaN; TRL makes 0 of it). A group of one has advantage 0. The figure that
-trainers weigh by tokens (the batch standardisation of REINFORCE++ and GDPO in verl) is
-taken over completions here.
+advantage (NaN; 0 in TRL). A group of one has advantage 0. verl weighs the batch
+standardisation of REINFORCE++ and GDPO by tokens; here each completion counts once.
 """
 
 from __future__ import annotations
@@ -19,9 +18,7 @@ from rewardkit.analysis.statistics import (
     Codes,
     Columns,
     Floats,
-    GroupStats,
     Mask,
-    each,
     group_stats,
     number_of,
     within,
@@ -35,34 +32,22 @@ MOST_COMPONENTS = 8
 """For Shapley values, which take 2^n rewards of each row. Our choice."""
 
 
-def grpo(
-    rewards: Floats,
-    groups: Codes,
-    *,
-    eps: float = TRL_EPSILON,
-    stats: GroupStats | None = None,
-) -> Floats:
+def grpo(rewards: Floats, groups: Codes, *, eps: float = TRL_EPSILON) -> Floats:
     """Return (r - mean_g) / (std_g + eps), std with ddof 1, (rows,).
 
     TRL's ``scale_rewards="group"``, verl's ``grpo``, DeepSeekMath (arXiv 2402.03300).
-    `stats` are those of the groups, where they are known already.
     """
-    stats = stats or group_stats(rewards, groups)
-    advantages = rewards - stats.mean[groups]
-    advantages /= (stats.std + eps)[groups]
-    return advantages
+    stats = group_stats(rewards, groups)
+    return (rewards - stats.mean[groups]) / (stats.std + eps)[groups]
 
 
-def dr_grpo(
-    rewards: Floats, groups: Codes, *, stats: GroupStats | None = None
-) -> Floats:
+def dr_grpo(rewards: Floats, groups: Codes) -> Floats:
     """Return the reward minus the mean of its group.
 
     TRL's ``scale_rewards="none"``, verl's ``norm_adv_by_std_in_grpo=False``, Dr. GRPO
-    (arXiv 2503.20783). `stats` as in `grpo`.
+    (arXiv 2503.20783).
     """
-    stats = stats or group_stats(rewards, groups)
-    return rewards - stats.mean[groups]
+    return within(rewards, groups)
 
 
 def batch(
@@ -104,8 +89,7 @@ def rloo(rewards: Floats, groups: Codes) -> Floats:
     RLOO (arXiv 2402.14740), verl's ``rloo``. G counts the rewards that are not NaN.
     """
     count = group_stats(rewards, groups).count[groups]
-    advantages = within(rewards, groups) * count / np.maximum(count - 1, 1)
-    return advantages
+    return within(rewards, groups) * count / np.maximum(count - 1, 1)
 
 
 def gdpo(
@@ -144,7 +128,6 @@ def compute(
     scores: Columns,
     weights: Floats,
     columns: Floats | None = None,
-    stats: GroupStats | None = None,
 ) -> Floats:
     """Return the advantages that a trainer of these settings computes, (rows,).
 
@@ -159,7 +142,6 @@ def compute(
             the rewards.
         weights: theirs, (components,), which only GDPO needs.
         columns: what GDPO adds up in place of the scores, (rows, components).
-        stats: those of the rewards by group, where they are known.
     """
     eps = training.eps
     match training.name:
@@ -174,9 +156,9 @@ def compute(
         case "rloo":
             values = rloo(rewards, groups)
         case "dr_grpo":
-            values = dr_grpo(rewards, groups, stats=stats)
+            values = dr_grpo(rewards, groups)
         case _:
-            values = grpo(rewards, groups, eps=eps, stats=stats)
+            values = grpo(rewards, groups, eps=eps)
     if training.filter_metric is None:
         return values
     metric = scores.get(training.filter_metric, rewards)
@@ -199,7 +181,9 @@ def group_shares(pieces: Columns, centred: Floats, groups: Codes) -> dict[str, F
     >>> group_shares({"a": a, "b": b}, a + b - 0.5, np.zeros(2, int))
     {'a': array([2.]), 'b': array([-1.])}
     """
-    products = each(lambda name: _products(pieces[name], centred, groups), pieces)
+    products = {}
+    for name, piece in pieces.items():
+        products[name] = _products(piece, centred, groups)
     all_sums, all_sizes = map(sum, zip(*products.values(), strict=True))
     total = _without_rounding(all_sums, all_sizes)
     divisor = np.where(total > 0, total, np.inf)
@@ -224,7 +208,7 @@ def _products(piece: Floats, centred: Floats, groups: Codes) -> tuple[Floats, Fl
     product[np.isnan(product)] = 0.0
     total = number_of(groups)
     sums = np.bincount(groups, product, minlength=total).astype(float)
-    sizes = np.bincount(groups, np.abs(product, out=product), minlength=total)
+    sizes = np.bincount(groups, np.abs(product), minlength=total)
     return sums, sizes.astype(float)
 
 
@@ -244,9 +228,9 @@ def shapley(
 ) -> dict[str, Floats]:
     """Return what each component adds to a reward that is no sum, (rows,) each.
 
-    Shapley values against the group: a component that does not take part yet has the
-    mean score of its group. They add up to the reward less that of the group's mean
-    scores. Empty for more than `MOST_COMPONENTS` with a weight.
+    Shapley values: a component outside a coalition has the mean score of its group. The
+    values add up to the reward less that of the mean scores. Empty if more than
+    `MOST_COMPONENTS` have a weight.
     """
     names = [name for name, weight in zip(scores, weights, strict=True) if weight]
     if len(names) > MOST_COMPONENTS:
@@ -256,7 +240,7 @@ def shapley(
     for name in names:
         mean = group_stats(scores[name], groups).mean[groups]
         means[name] = np.where(np.isnan(scores[name]), np.nan, mean)
-    rewards: dict[frozenset[str], Floats] = {}
+    rewards = {}
     for size in range(len(names) + 1):
         for members in combinations(names, size):
             absent = {name: means[name] for name in names if name not in members}

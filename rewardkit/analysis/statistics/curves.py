@@ -387,5 +387,5 @@ def _solve(sums: Floats) -> Floats:
     right = products[:, 1:, :1]
     # so that a resample without rows between two knots has a solution, too
     scale = 1e-9 * np.trace(squares, axis1=1, axis2=2)[:, None, None] + 1e-300
-    slopes: Floats = np.linalg.solve(squares + scale * np.eye(size - 1), right)
+    slopes = np.linalg.solve(squares + scale * np.eye(size - 1), right)
     return slopes[:, :, 0]

@@ -15,6 +15,7 @@ from rewardkit.analysis.statistics import (
     Floats,
     Interval,
     Mask,
+    count_equal,
 )
 from rewardkit.errors import check_whole_number
 from rewardkit.plain import PlainRecord
@@ -132,13 +133,8 @@ def dead_share(
     check_whole_number("size", size, 2)
     size = int(size)
     owner = bootstrap.of_groups(groups)
-    is_judged = ~np.isnan(rewards)
-    values, level = np.unique(np.round(rewards[is_judged], 12), return_inverse=True)
-    kinds = max(len(values), 1)
-    # each reward of each group, and how many siblings have it
-    pairs, alike = np.unique(groups[is_judged] * kinds + level, return_counts=True)
-    of_group = pairs // kinds
-    counts = np.bincount(groups[is_judged], minlength=len(owner)).astype(float)
+    of_group, alike = count_equal(rewards, groups)
+    counts = np.bincount(of_group, alike, minlength=len(owner))
     used = counts >= size
     chance = _chance_of_tie(alike, counts[of_group], size)
     dead = np.bincount(of_group, chance * used[of_group], minlength=len(owner))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -29,8 +29,6 @@ ALL_PAIRS = 64
 """Siblings up to which all pairs count; else so many partners each. Our choice."""
 SAME_REWARD = 1e-9
 """Difference up to which two rewards are equal."""
-ROWS_AT_ONCE = 1 << 17
-"""Rows whose pairs are counted at once: they stay in the processor's cache."""
 
 
 def concordance(
@@ -43,16 +41,16 @@ def concordance(
 ) -> Ratio:
     """Count the pairs of siblings that `values` orders as `order` does, and all pairs.
 
-    Pairs count whose `order` differs; equal `values` count half. A row with NaN in any
-    of the arrays is left out. The ratio of the sums is the AUC of `values` for `order`
-    within groups: 0.5 where they have nothing to do with each other.
+    Only pairs that differ in `order` count; ties in `values` count half. Rows with NaN
+    in any of the arrays are left out. The ratio of the two sums is the AUC of `values`
+    for `order` within groups, 0.5 by chance.
 
     Args:
         values: (rows,), as are `order` and `groups`.
-        order: what the pairs are ordered by.
+        order: the values that give the order, such as a label.
         groups: codes of the groups.
-        alike: only pairs that are equal in it count.
-        total: how many groups there are.
+        alike: if given, only pairs with equal values of it count, (rows,).
+        total: the number of groups.
 
     Returns:
         Two arrays, (groups,) each.
@@ -73,34 +71,28 @@ def concordance(
     if (columns[0][1:] < columns[0][:-1]).any():
         sorting = np.argsort(columns[0], kind="stable")
         columns = [column[sorting] for column in columns]
-    agree = np.zeros(total)
-    pairs = np.zeros(total)
-    for rows in _whole_groups(columns[0]):
-        owner, x, y, *controls = (column[rows] for column in columns)
-        halves = np.zeros(len(owner), dtype=np.int32)
-        counts = np.zeros(len(owner), dtype=np.int32)
-        for step in _steps(owner):
-            first = slice(None, -step)
-            second = slice(step, None)
-            is_pair = (owner[first] == owner[second]) & (y[first] != y[second])
-            for control in controls:
-                is_pair &= control[first] == control[second]
-            is_up = y[first] > y[second]
-            above = x[first] > x[second]
-            below = x[first] < x[second]
-            counts[first] += is_pair
-            # one half for the same order, one for not being the opposite one
-            halves[first] += is_pair & np.where(is_up, above, below)
-            halves[first] += is_pair & ~np.where(is_up, below, above)
-        begin = owner[0]
-        end = owner[-1] + 1
-        agree[begin:end] += np.bincount(owner - begin, halves / 2)
-        pairs[begin:end] += np.bincount(owner - begin, counts)
-    return agree, pairs
+    owner, x, y, *controls = columns
+    halves = np.zeros(len(owner), dtype=np.int32)
+    counts = np.zeros(len(owner), dtype=np.int32)
+    for step in _steps(owner):
+        first = slice(None, -step)
+        second = slice(step, None)
+        is_pair = (owner[first] == owner[second]) & (y[first] != y[second])
+        for control in controls:
+            is_pair &= control[first] == control[second]
+        is_up = y[first] > y[second]
+        above = x[first] > x[second]
+        below = x[first] < x[second]
+        counts[first] += is_pair
+        # one half for the same order, one for not being the opposite one
+        halves[first] += is_pair & np.where(is_up, above, below)
+        halves[first] += is_pair & ~np.where(is_up, below, above)
+    agree = np.bincount(owner, halves / 2, minlength=total)
+    return agree, np.bincount(owner, counts, minlength=total)
 
 
 def first_siblings(values: Floats, task: Floats, groups: Codes, total: int) -> Ratio:
-    """Return by group the mean of `task` over the siblings of highest value.
+    """Return the mean of `task` over the siblings of highest value, by group.
 
     Args:
         values: (rows,), NaN for a row that is never first.
@@ -109,8 +101,8 @@ def first_siblings(values: Floats, task: Floats, groups: Codes, total: int) -> R
         total: how many groups there are.
 
     Returns:
-        The mean, 0 where it is not known or the group has one value, and 1 where it is
-        known, (groups,) each.
+        The mean, and 1 where it is known, (groups,) each; 0 and 0 where it is not, or
+        where the group has a single value.
 
     >>> values, task = np.array([1.0, 3, 3]), np.array([0.0, 1, 0])
     >>> first_siblings(values, task, np.zeros(3, int), 1)
@@ -123,30 +115,18 @@ def first_siblings(values: Floats, task: Floats, groups: Codes, total: int) -> R
     return np.nan_to_num(firsts.mean), (firsts.count > 0).astype(float)
 
 
-def _whole_groups(owner: Codes) -> Iterator[slice]:
-    """Yield rows of whole groups of sorted `owner`, few enough for the cache."""
-    start = 0
-    while start < len(owner):
-        last = owner[min(start + ROWS_AT_ONCE, len(owner)) - 1]
-        end = start + int(np.searchsorted(owner[start:], last, side="right"))
-        yield slice(start, end)
-        start = end
-
-
 def _steps(owner: Codes) -> list[int]:
-    """Return how far apart the rows of a pair may stand, of sorted `owner`.
+    """Return the distances at which rows of sorted `owner` are paired.
 
-    Of more than `ALL_PAIRS` rows of one owner each meets so many others, evenly spaced.
+    If an owner has more than `ALL_PAIRS` rows, this number of them, evenly spaced.
     """
-    largest = int(np.bincount(owner - owner[0]).max(initial=1))
-    if largest <= ALL_PAIRS:
-        return list(range(1, largest))
-    steps = np.linspace(1, largest - 1, ALL_PAIRS).astype(int)
-    return list(np.unique(steps).tolist())
+    largest = int(np.bincount(owner).max(initial=1))
+    steps = np.linspace(1, largest - 1, min(largest - 1, ALL_PAIRS))
+    return list(np.unique(steps.astype(int)).tolist())
 
 
 def marks_of(texts: Texts) -> Floats:
-    """Return a number for each text, shared by others once in 2^53 pairs."""
+    """Return the hash of each text: two texts collide once in 2^53 pairs."""
     hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
     return (hashes & ((1 << 53) - 1)).astype(float)
 
@@ -183,20 +163,12 @@ def correlations(columns: Columns, groups: Codes) -> dict[tuple[str, str], Corre
     >>> pairs["a", "b"].value
     -1.0
     """
-    centred = {}
-    for name, values in columns.items():
-        if not np.isnan(values).any():
-            centred[name] = within(values, groups)
     pairs = {}
     for first, second in combinations(columns, 2):
-        if first in centred and second in centred:
-            n = len(groups)
-            a, b = centred[first], centred[second]
-        else:
-            both = in_both(columns[first], columns[second])
-            n = int(both.sum())
-            a, b = (within(columns[x][both], groups[both]) for x in (first, second))
-        squares = {first: _product(a, a), second: _product(b, b)}
+        both = in_both(columns[first], columns[second])
+        n = int(both.sum())
+        a, b = (within(columns[x][both], groups[both]) for x in (first, second))
+        squares = {first: float(a @ a), second: float(b @ b)}
         constant = [name for name in squares if squares[name] <= ZERO_STD**2 * n]
         value = float("nan")
         why_not = ""
@@ -205,10 +177,6 @@ def correlations(columns: Columns, groups: Codes) -> dict[tuple[str, str], Corre
         elif constant:
             why_not = f"{constant[0]!r} is the same among siblings in all {n} rows"
         else:
-            value = float(_product(a, b) / np.sqrt(squares[first] * squares[second]))
+            value = float(a @ b / np.sqrt(squares[first] * squares[second]))
         pairs[first, second] = Correlation(first, second, value, n, why_not)
     return pairs
-
-
-def _product(a: Floats, b: Floats) -> float:
-    return float(np.einsum("i,i->", a, b))

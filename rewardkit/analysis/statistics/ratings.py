@@ -236,16 +236,11 @@ def auc(scores: Floats, positive: Mask) -> float:
     pairs = above * (len(scores) - above)
     if not pairs:
         return math.nan
-    return float(_ranks(scores)[positive].sum() - above * (above + 1) / 2) / pairs
+    ranks = pd.Series(scores).rank()  # from 1, the mean of them for equal scores
+    return float(ranks[positive].sum() - above * (above + 1) / 2) / pairs
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:
     """Return Spearman's, with mean ranks for ties; NaN where one is constant."""
-    a, b = (ranks - ranks.mean() for ranks in (_ranks(first), _ranks(second)))
-    size = math.sqrt((a @ a) * (b @ b))
-    return float(a @ b) / size if size > 0 else math.nan
-
-
-def _ranks(values: Floats) -> Floats:
-    """Return the ranks from 1, the mean of them for equal values."""
-    return np.asarray(pd.Series(values).rank(), dtype=float)
+    table = pd.DataFrame({"first": first, "second": second})
+    return float(table.corr("spearman").to_numpy()[0, 1])
