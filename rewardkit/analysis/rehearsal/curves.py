@@ -10,7 +10,7 @@ import pandas as pd
 
 from rewardkit.analysis.rehearsal.outlook import LEAST_GROWTH
 from rewardkit.analysis.rehearsal.policy import mean_known
-from rewardkit.analysis.rehearsal.rehearsal import Rehearsal
+from rewardkit.analysis.rehearsal.rehearsal import PACES, Rehearsal
 from rewardkit.analysis.statistics import Floats
 
 BAND = (0.1, 0.9)
@@ -24,10 +24,10 @@ KINDS_SHOWN = 2
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One figure of the learners of a pace, (steps,) each: the median, and its band.
+    """A figure of the learners of a pace by step: its median and band, (steps,) each.
 
-    Each is of the learners' running means over `WINDOW` steps. `start` is the mean of
-    the rows that the log begins with.
+    Both are of running means over `WINDOW` steps. `start` is the mean of the rows that
+    the log begins with.
     """
 
     start: float
@@ -45,28 +45,16 @@ Curves = dict[tuple[str, str], Curve]
 """Pace and figure -> its curve."""
 
 
-def smooth(values: Floats) -> Floats:
-    """Return running means over the last steps, as many as there are, (steps, ...).
-
-    >>> smooth(np.arange(10.0))
-    array([0. , 0.5, 1. , 1.5, 2. , 2.5, 3. , 3.5, 4.5, 5.5])
-    """
-    sums = np.cumsum(values, axis=0)
-    sums[WINDOW:] -= sums[:-WINDOW].copy()
-    counts = np.minimum(np.arange(1, len(values) + 1), WINDOW)
-    return sums / counts.reshape(-1, *[1] * (values.ndim - 1))
-
-
 LearnerFigures = dict[str, tuple[float, Floats]]
-"""By name the mean at the start, and what the learners wrote, (steps, learners)."""
+"""Name -> the mean at the start, and that of what learners wrote, (steps, learners)."""
 
 
 def read_figures(rehearsal: Rehearsal) -> LearnerFigures:
     """Return the figures of what the learners wrote, by name.
 
     "task" (0 to 1), "reward", "score/<component>", "characters", and "share of <kind>"
-    for those of `KINDS_SHOWN` kinds that grow most. What no row has is left out, as are
-    scores of components that look at siblings.
+    of the `KINDS_SHOWN` kinds that grow most. Left out are figures without a value in
+    any row, and scores of components that look at siblings.
     """
     rows = rehearsal.rows
     course = rehearsal.course
@@ -76,7 +64,7 @@ def read_figures(rehearsal: Rehearsal) -> LearnerFigures:
             columns[f"score/{component.name}"] = rows.scores[component.name]
     lengths = [len(text) for text in rows.completions]
     columns["characters"] = np.array(lengths, dtype=float)
-    figures: LearnerFigures = {}
+    figures = {}
     for name, column in columns.items():
         if np.isnan(column).all():
             continue
@@ -87,22 +75,21 @@ def read_figures(rehearsal: Rehearsal) -> LearnerFigures:
 
 
 def _kind_figures(rehearsal: Rehearsal) -> LearnerFigures:
-    """Return the shares of the kinds that grow most, by name."""
-    shares: dict[str, Floats] = {}
-    starts: dict[str, float] = {}
+    """Return the shares of the kinds that grow most, by name.
+
+    Kinds of one name, such as those of several heights, count as one.
+    """
+    words = np.array([kind.words for kind in rehearsal.kinds])
     chances = rehearsal.material.shares / rehearsal.material.shares.sum()
-    for place, kind in enumerate(rehearsal.kinds):
-        share_of_kind = rehearsal.course.shares[:, :, place]
-        shares[kind.words] = shares.get(kind.words, 0.0) + share_of_kind
-        starts[kind.words] = starts.get(kind.words, 0.0) + float(chances[place])
-    growth = {}
-    for words, share in shares.items():
-        growth[words] = float(np.median(share, axis=1).max() - starts[words])
     figures = {}
-    for words in sorted(shares, key=growth.__getitem__, reverse=True)[:KINDS_SHOWN]:
-        if growth[words] >= LEAST_GROWTH:
-            figures[f"{SHARE_OF}{words}"] = starts[words], shares[words]
-    return figures
+    growth = {}
+    for name in dict.fromkeys(words.tolist()):
+        shares = rehearsal.course.shares[:, :, words == name].sum(axis=2)
+        start = float(chances[words == name].sum())
+        figures[f"{SHARE_OF}{name}"] = start, shares
+        growth[f"{SHARE_OF}{name}"] = np.median(shares, axis=1).max() - start
+    largest = sorted(growth, key=growth.__getitem__, reverse=True)[:KINDS_SHOWN]
+    return {name: figures[name] for name in largest if growth[name] >= LEAST_GROWTH}
 
 
 def make_curves(rehearsal: Rehearsal) -> Curves:
@@ -110,10 +97,10 @@ def make_curves(rehearsal: Rehearsal) -> Curves:
 
     See `Rehearsal.judges_reward`.
     """
-    curves: Curves = {}
+    curves = {}
     for name, (start, values) in read_figures(rehearsal).items():
-        means = smooth(values)
-        for pace in dict.fromkeys(rehearsal.pace.tolist()):
+        means = pd.DataFrame(values).rolling(WINDOW, min_periods=1).mean().to_numpy()
+        for pace in PACES:
             learners = means[:, rehearsal.judges_reward(pace)]
             band = np.quantile(learners, (BAND[0], 0.5, BAND[1]), axis=1)
             curves[pace, name] = Curve(start, *band)
@@ -122,7 +109,7 @@ def make_curves(rehearsal: Rehearsal) -> Curves:
 
 def tabulate(curves: Curves, part: str) -> pd.DataFrame:
     """Return the curves as a table, one row a pace, figure and step."""
-    tables: list[pd.DataFrame] = []
+    tables = []
     for (pace, figure), curve in curves.items():
         columns: dict[str, Any] = {
             "part": part,

@@ -10,7 +10,15 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.statistics import Codes, Columns, Floats, Interval, Mask, ratio
+from rewardkit.analysis.statistics import (
+    Codes,
+    Columns,
+    Floats,
+    Interval,
+    Mask,
+    group_stats,
+    ratio,
+)
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.findings import short_number
 
@@ -53,11 +61,12 @@ RIDGE = 10.0
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of completions: their form, and between which values of what they lie.
+    """A kind of completions: their form, and the bounds of their features.
 
-    `form` is `ANY` where all have the same. `bounds` are by feature, above the first
-    and up to the second, those that tell most first. `height` counts the steps by which
-    it is longer than what the log has of it, 0 for the log's own.
+    `form` is `ANY` where all completions have the same one. `bounds` are by feature,
+    above the first and up to the second; the feature that explains most comes first.
+    `height` counts the steps by which it is longer than the kind of the log that it is
+    made of; 0 for a kind of the log.
     """
 
     form: str
@@ -92,19 +101,16 @@ class Kind:
 
     def _describe(self, feature: str) -> str:
         low, high = self.bounds[feature]
+        words = f"`{feature}` {{}}"
         if feature == LENGTH:
-            low = np.floor(low)
-            high = np.floor(high)
-        below = short_number(low)
-        above = short_number(high)
-        limits = f"{below} to {above}"
+            low, high = np.floor([low, high])
+            words = "{} characters"
+        limits = f"{short_number(low)} to {short_number(high)}"
         if np.isinf(low):
-            limits = f"up to {above}"
+            limits = f"up to {short_number(high)}"
         elif np.isinf(high):
-            limits = f"above {below}"
-        if feature == LENGTH:
-            return f"{limits} characters"
-        return f"`{feature}` {limits}"
+            limits = f"above {short_number(low)}"
+        return words.format(limits)
 
     def part(self, feature: str, low: float, high: float) -> Kind:
         """Return the part of this kind in which a feature is within these bounds."""
@@ -225,10 +231,10 @@ def _best_split(
             is_low = values <= cut
             if min(is_low.sum(), (~is_low).sum()) < least:
                 continue
-            rest = _spread_of(targets[is_low]) + _spread_of(targets[~is_low])
-            if spread - rest > gain:
+            inside = _spread_of(targets[is_low]) + _spread_of(targets[~is_low])
+            if spread - inside > gain:
                 best = (name, float(cut))
-                gain = spread - rest
+                gain = spread - inside
     return best
 
 
@@ -241,25 +247,22 @@ def _spread_of(values: Floats) -> float:
 def find_hacks(rewards: Floats, right: Mask) -> Mask:
     """Return which wrong rows are paid as right ones are, (rows,).
 
-    At least half way from the mean wrong one to the mean right one.
+    At least half way from the mean wrong one to the mean right one. None where that
+    mean is missing, or where right ones earn no more.
     """
-    none = np.zeros(len(right), dtype=bool)
-    rewards = np.nan_to_num(rewards, nan=-np.inf)
-    is_known = np.isfinite(rewards)
-    if not (right & is_known).any() or not (~right & is_known).any():
-        return none
-    low, high = (rewards[side & is_known].mean() for side in (~right, right))
-    return ~right & (rewards >= (low + high) / 2) if high > low else none
+    low, high = group_stats(rewards, right.astype(np.intp), 2).mean
+    is_hack = ~right & (rewards >= (low + high) / 2)
+    return np.asarray(is_hack & (high > low))
 
 
 def learnable(
     completions: Sequence[str], prompts: Codes, right: Mask, hacks: Mask
 ) -> float:
-    """Return how far hacks can be told from other wrong completions by their text.
+    """Return how well their text tells hacks from other wrong completions, 0 to 1.
 
-    From 0, as by chance, to 1: twice the AUC less one of a ridge regression on the
-    letters of the completions, fitted to half of the prompts and asked of the others.
-    A judge that errs at random pays hacks that no policy can learn.
+    2 AUC - 1, cut at 0, of a ridge regression on the letters of the completions, fitted
+    to half of the prompts and tested on the others. A judge that errs at random pays
+    hacks that no policy can learn.
     """
     wrong = np.flatnonzero(~right)
     is_hack = hacks[wrong]
@@ -267,18 +270,15 @@ def learnable(
         return 0.0
     features = _features([completions[row] for row in wrong.tolist()])
     is_even = prompts[wrong] % 2 == 0
-    chance = np.zeros(len(wrong))
+    aucs = []
     for fold in (is_even, ~is_even):
-        if is_hack[fold].all() or not is_hack[fold].any() or fold.all():
+        if is_hack[fold].all() or not is_hack[fold].any():
             return 0.0
-        chance[~fold] = _predict(features[fold], is_hack[fold], features[~fold])
-    share = 0.0
-    for fold in (is_even, ~is_even):
-        none: Codes = np.zeros(int(fold.sum()), dtype=np.intp)
-        share += (
-            ratio(*concordance(chance[fold], is_hack[fold].astype(float), none)) / 2
-        )
-    return float(np.clip(2 * share - 1, 0.0, 1.0))
+        chance = _predict(features[fold], is_hack[fold], features[~fold])
+        one_group = np.zeros(len(chance), dtype=np.intp)
+        order = is_hack[~fold].astype(float)
+        aucs.append(ratio(*concordance(chance, order, one_group)))
+    return float(np.clip(sum(aucs) - 1, 0.0, 1.0))
 
 
 def _features(texts: list[str]) -> Floats:
@@ -290,7 +290,7 @@ def _features(texts: list[str]) -> Floats:
         for start in range(len(text)):
             letters = text[start : start + LETTERS_OF_A_PIECE].encode()
             counts[place, crc32(letters) % BUCKETS] += 1
-    features: Floats = np.log1p(counts)
+    features = np.log1p(counts)
     features[:, BUCKETS] = 1.0
     return features
 

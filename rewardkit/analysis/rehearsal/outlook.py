@@ -25,14 +25,12 @@ Task = Literal["rises", "stalls", "falls"]
 
 @dataclass(frozen=True)
 class TakesOver:
-    """The kind of completions that grows most where the task falls, or else at all.
+    """The kind of completions that grows most, among learners that fail if any do.
 
-    It is one that is paid better than other wrong ones, by more than chance.
-
-    `own_words` names it without what completions say. `share` is that of the kind at
-    the start and at the end, `step` the one at which it comes to be half of all, None
-    where it does not, `example` a completion of it, and `component` what pays it most
-    beside the task, "" where nothing does.
+    It is paid better than other wrong completions, beyond noise. `own_words` names it
+    without words of completions. `share` is its share at the start and at the end,
+    `step` the first at which it is half of all, None for never. `example` is one of its
+    completions. `component` is what pays it most beside the task, "" for none.
     """
 
     kind: str
@@ -49,7 +47,7 @@ class TakesOver:
 
     @property
     def words(self) -> str:
-        """Return what grows, by when and to which share."""
+        """Return what grows, how soon and to which share."""
         start, end = map(percent, self.share)
         if self.share[0] >= HALF or self.share[1] < HALF:
             return f"{self.name} grow from {start} to {end} of all"
@@ -64,14 +62,15 @@ class Outlook:
     """What becomes of the task in training.
 
     `task` "rises" by a tenth of the task or more, "falls" to half of its start or less,
-    or "stalls": the worse of what it does at a gentle and at a fast pace; None where it
-    cannot be told, which `why` explains. `start`, `gentle` and `fast` are shares done
-    of the task, the latter what four of five learners reach at the end, of those that
-    learn the task where it alone is paid; `sound` is where a reward
-    that pays for the task alone ends, at the pace at which this one does worse.
-    `fragility`, 0 to 1, is the share of learners that end under half of what the same
-    learner reaches with that one. `untried` says what was left out, and why. Other
-    seeds end in `interval`, 95 %, at the pace that does worse.
+    or "stalls", at the worse of a gentle and a fast pace; None where it cannot be told,
+    and `why` says why. `start`, `gentle` and `fast` are shares done of the task: at the
+    start, and what four of five learners reach at the end of each pace. Only learners
+    count that learn the task where it alone is paid, if there are any.
+
+    `sound` is where a reward for the task alone ends, at the worse pace. `fragility`, 0
+    to 1, is the share of learners that end under half of what they reach with that
+    reward. `untried` says what was left out, and why. `interval`, 95 %, is where other
+    seeds end at the worse pace.
     """
 
     task: Task | None
@@ -87,17 +86,17 @@ class Outlook:
 
     @property
     def end(self) -> float:
-        """Return the share done of the task at the end, of the pace that does worse."""
+        """Return the share done of the task at the end of the worse pace."""
         return min(self.gentle, self.fast)
 
     @property
     def pace(self) -> str:
-        """Return the pace that does worse."""
+        """Return the worse pace."""
         return "gentle" if self.gentle < self.fast else "fast"
 
     @property
     def is_open(self) -> bool:
-        """Return whether the task may do something else with other seeds."""
+        """Return whether other seeds may lead to another outcome of the task."""
         low, high = self.interval
         return outlook_of(self.start, low) != outlook_of(self.start, high)
 
@@ -131,7 +130,7 @@ class Outlook:
 
     @property
     def grade(self) -> str:
-        """Return how many learners end so, in words, "" where the task is not known."""
+        """Return how many learners end there, in words, "" where that is not known."""
         if self.task is None:
             return ""
         ends = percent(self.fragility)
@@ -177,7 +176,7 @@ def read_outlook(rehearsal: Rehearsal) -> Outlook:
 
 
 def outlook_of(start: float, end: float) -> Task:
-    """Return what the task does between these shares done of it.
+    """Return the outcome of the task between these shares done of it.
 
     >>> outlook_of(0.1, 0.5), outlook_of(0.1, 0.12), outlook_of(0.1, 0.02)
     ('rises', 'stalls', 'falls')
@@ -188,7 +187,7 @@ def outlook_of(start: float, end: float) -> Task:
 
 
 def why_untold(view: View, task: Floats) -> str:
-    """Say why nobody can tell what becomes of the task, "" where it can be told."""
+    """Say why the outlook of the task cannot be told, "" where it can."""
     if np.isnan(task).all():
         return (
             "nothing says which completions are right: name a trusted column with "
@@ -264,7 +263,7 @@ def _payer(rehearsal: Rehearsal, rows: Codes) -> str:
 
 
 def _why(rehearsal: Rehearsal, takes_over: TakesOver | None) -> str:
-    """Say what decides where nothing is right, or what is paid beside the task."""
+    """Explain the outlook by what decides where nothing is right, or takes over."""
     view = rehearsal.view
     logged = len(view)
     is_start = rehearsal.rows.stages[:logged] == 0

@@ -1,19 +1,19 @@
-"""A policy over kinds of completions, and what training makes of it, step by step.
+"""A policy over kinds of completions, and its training, step by step.
 
-The policy draws a kind, with the same chances for every prompt, and is right with a
-chance that depends on the kind, the prompt and one skill. What it then writes is a
-completion of the log. Each step draws groups, computes the trainer's advantages, and
-moves the chances and the skill along them:
+The policy draws a kind, with the same chances for every prompt. It is right with a
+chance that depends on the kind, the prompt and one skill. It then writes a completion
+of the log that fits. Each step draws groups, computes the trainer's advantages, and
+moves three things along them:
 
-- the logit of a kind by the sum of its advantages, less its share of all of them;
-- the skill up by how right completions are paid against wrong ones of their kind, and
-  down by the size of the step: what a step changes for other reasons wears off what
+- the logit of a kind, by the sum of its advantages less its share of all of them;
+- the skill: up if right completions have higher advantages than wrong ones of their
+  kind, and down by the size of the step, as updates for other reasons wear off what
   the policy knew;
-- where wrong completions of a kind are paid as right ones are, the hack up by how
-  those are paid against its other wrong ones.
+- the hack, in kinds where some wrong completions are paid as right ones are: up if
+  those have higher advantages than the other wrong ones.
 
-Steps have the size that an optimiser such as Adam gives them, whatever the size of the
-rewards. How fast is fitted to real runs (`data/training`); see `Learners`.
+The size of a step does not depend on the size of the rewards, as with Adam. The speeds
+are fitted to real runs (`data/training`); see `Learners`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ SIZE_MEMORY = 0.9
 """What the running size of advantages keeps of itself in a step."""
 LEAST_SIZE = 1e-4
 """Mean square of a batch's advantages under which a step is no longer scaled up."""
-LEAST_LOGIT = -14.0
-"""Below the most likely kind; one in a million stays within reach."""
 NEVER = -np.inf
 """Logit of what no row of a kind is: right, or a hack."""
 DAMPING = 0.3
@@ -60,16 +58,17 @@ def sigmoid(values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """The completions that a policy may write, and how it writes at the start.
+    """The completions that a policy may write, and its chances at the start.
 
-    `kinds`, `prompts` are codes (rows,), `right` says which rows did the task, and
-    `hacks` which wrong ones are paid as if they had, (rows,) each; how far those can
-    be learnt is `learnable`, 0 to 1.
-    `is_first` marks the rows of the run's first stage, (rows,).
+    `kinds` and `prompts` are codes, (rows,). `right` marks the rows that did the task,
+    `hacks` the wrong ones that are paid as right ones are, `is_first` those of the
+    first stage of a run, (rows,) each. `learnable` says how well the text tells hacks
+    apart, 0 to 1.
+
     `shares` are the chances of kinds at the start, (kinds,). A kind that the log lacks
-    has the kind next to it as its parent in `parents`, (kinds,), -1 for none: its
-    chance moves with that of the parent. `ability` and `ease`, (kinds,) and (prompts,)
-    logits, add up to that of being right.
+    has a parent in `parents`, (kinds,), -1 for none, and its chance moves with that of
+    the parent. The logit of being right is `ability` of the kind, (kinds,), plus `ease`
+    of the prompt, (prompts,).
     """
 
     kinds: Codes
@@ -100,7 +99,7 @@ class Material:
 
     @cached_property
     def stands_for(self) -> Codes:
-        """Return the code itself, or where no row has it the commonest of its kind."""
+        """Return each code, or the commonest of its kind where no row has it."""
         by_kind = self.counts.reshape(-1, STATES)
         most = STATES * np.arange(len(by_kind)) + by_kind.argmax(axis=1)
         codes = np.arange(len(self.counts))
@@ -121,7 +120,7 @@ class Material:
         return np.where(later[:, HACK] > 0, np.log(share / (1 - share)), NEVER)
 
     def draw(self, kinds: Codes, states: Codes, random: np.random.Generator) -> Codes:
-        """Return a row of each kind and state, or of the kind where none is so."""
+        """Draw a row of each kind and state, of any state where none has this one."""
         keys = self.stands_for[STATES * kinds + states]
         places = (random.random(keys.shape) * self.counts[keys]).astype(np.intp)
         starts = np.cumsum(self.counts) - self.counts
@@ -133,8 +132,9 @@ def fit_ability(
 ) -> tuple[Floats, Floats]:
     """Return the ability of each kind and the ease of each prompt, in logits.
 
-    A Rasch model by Newton's method in turns, with one skill that changes by stage;
-    the ability is that of the first stage. `NEVER` for kinds without a right row.
+    A Rasch model with a skill that changes by stage, fitted by alternating Newton
+    steps. The ability is that of the first stage, `NEVER` for kinds without a right
+    row.
 
     Args:
         kinds: codes, (rows,).
@@ -197,10 +197,11 @@ def mean_known(values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What became of each learner: `rows` drawn, (steps, learners, drawn) and `shares`.
+    """The training of each learner, step by step.
 
-    `shares` of the kinds are (steps, learners, kinds); `skill`, `hack` and `rewards`,
-    the mean reward, (steps, learners).
+    `rows` are those drawn, (steps, learners, drawn); `shares` the chances of the kinds,
+    (steps, learners, kinds); `skill`, `hack` and `rewards`, the mean reward, are
+    (steps, learners).
     """
 
     rows: Codes
@@ -216,10 +217,9 @@ class Course:
 
 @dataclass(frozen=True)
 class RehearsalPlan:
-    """How long a training is: steps, prompts of a step, completions of a prompt.
+    """The size of a training: steps, prompts a step, completions a prompt.
 
-    `first_step` is the step of the training with which it begins; `seed` is of all
-    that is drawn.
+    `first_step` is the number of its first step, `seed` the seed of all draws.
     """
 
     steps: int
@@ -230,7 +230,7 @@ class RehearsalPlan:
 
     @property
     def last_step(self) -> int:
-        """Return the step of the training with which it ends."""
+        """Return the number of the last step."""
         return self.first_step + self.steps - 1
 
 
@@ -243,8 +243,8 @@ def rehearse(
         material: what can be written.
         payment: rewards and advantages of the rows drawn in a step, as the trainer
             computes them.
-        learners: how fast they learn.
-        plan: how many steps, prompts and completions.
+        learners: their speeds.
+        plan: the number of steps, prompts and completions.
     """
     count = len(learners)
     drawn = plan.prompts * plan.generations
@@ -266,9 +266,9 @@ def rehearse(
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """What the learners wrote in a step, (learners, drawn), and `shares` of kinds.
+    """The rows of a step, (learners, drawn), and the chances of kinds in `shares`.
 
-    `chance` is that of being right, `hack_chance` that of a wrong one being a hack.
+    `chance` is that of being right, `hack_chance` that of a wrong row being a hack.
     """
 
     rows: Codes
@@ -296,7 +296,7 @@ class _Policies:
         self.plan = plan
         self.random = np.random.default_rng(plan.seed)
         self.children = np.flatnonzero(material.parents >= 0)
-        logits = np.log(np.maximum(material.shares, 1e-12))
+        logits = np.log(material.shares)
         logits[self.children] -= logits[material.parents[self.children]]
         count = len(learners)
         prompts = len(material.ease)
@@ -341,7 +341,6 @@ class _Policies:
         scale = np.sqrt(np.maximum(size, LEAST_SIZE))
         slope = self._slope(batch, advantages)
         self.logits += (learners.style / scale)[:, None] * slope
-        self.logits = _bounded(self.logits, self.children)
         gain = (advantages * (batch.right - batch.chance)).mean(axis=1) / scale
         wear = (advantages**2 * self.able[batch.kinds]).mean(axis=1) / scale**2
         self.skill = self.skill + learners.contrast * gain - learners.erosion * wear
@@ -370,12 +369,3 @@ def _softmax(relative: Floats, children: Codes, parents: Codes) -> Floats:
         logits[:, child] += logits[:, parents[child]]
     chances = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(chances / chances.sum(axis=1, keepdims=True))
-
-
-def _bounded(relative: Floats, children: Codes) -> Floats:
-    """Return logits of which no kind of the log is out of reach for good."""
-    roots = np.ones(relative.shape[1], dtype=bool)
-    roots[children] = False
-    top = relative[:, roots].max(axis=1, keepdims=True)
-    relative[:, roots] = np.maximum(relative[:, roots] - top, LEAST_LOGIT)
-    return relative

@@ -49,12 +49,12 @@ FROM_TEXT = re.compile(r"(?i)(?:.*_)?(?:ids|tokens?|length|logprobs?|messages|tu
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """Completions that the log lacks, their models' rows and kinds, what they earn.
+    """Completions that the log lacks, and what they earn.
 
-    `places`, `kinds` and `keeps` are (texts,): the row that each is made of, which of
-    `names` it is of, and whether it still states what that row does. `parents` are by
-    name: the kind of the log, or the name below plus the number of kinds. `why_none`
-    says why there are none.
+    `places`, `kinds` and `keeps` are (texts,): the row that a text is made of, its
+    place in `names`, and whether it still states the answer of that row. `parents`,
+    (names,), are the kinds that these are made of: codes of the log's kinds, then of
+    `names`. `why_none` says why there are no texts.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Reached:
     why_none: str = ""
 
     def add(self, text: str, place: int, keeps: bool) -> None:
-        """Add a completion of the last name."""
+        """Add a completion of the kind that was named last."""
         self.texts.append(text)
         self.places.append(int(place))
         self.kinds.append(len(self.names) - 1)
@@ -76,7 +76,7 @@ class Reached:
 
 
 def without_thought(completion: str) -> str:
-    """Return what stands behind the thought, all of it where there is none.
+    """Return the text behind the thought; all of it without a thought.
 
     >>> without_thought("<think>2+2</think> 4")
     ' 4'
@@ -90,14 +90,14 @@ SHORTER: tuple[tuple[Callable[[str], str], bool], ...] = (
     (lambda completion: completion[: len(completion) // 2], False),
     (lambda completion: "", False),
 )
-"""Ways to shorten a completion, and whether it then still states its answer."""
+"""Ways to shorten a completion, and whether each keeps the stated answer."""
 
 
 def lengthened(completion: str, factor: float) -> str:
     """Return the completion with its beginning said again, `factor` times as long.
 
-    It repeats the first half of its thought, or of all of it, as a model does that
-    has nothing left to say; what it states at the end stays.
+    The first half of its thought is repeated, or of the whole text without a thought,
+    as by a model that has nothing left to say. What it states at the end stays.
 
     >>> lengthened("<think>so now 2+2</think> 4", 1.5)
     '<think>so so so so so so now 2+2</think> 4'
@@ -221,7 +221,7 @@ def _why_not(view: View) -> str:
 
 
 def _ladders(view: View, codes: Codes, total: int) -> list[int]:
-    """Return the kinds to make longer, those paid best and those that hold most."""
+    """Return the kinds to make longer: the most frequent and the best paid ones."""
     counts = np.bincount(codes, minlength=total)
     sums = np.bincount(codes, np.nan_to_num(view.rewards), minlength=total)
     half = MOST_LADDERS // 2
@@ -233,10 +233,8 @@ def _ladders(view: View, codes: Codes, total: int) -> list[int]:
 def _models(places: Codes, task: Floats) -> Codes:
     """Return rows of a kind, right ones and others, spread over all of them."""
     is_right = np.nan_to_num(task[places]) >= HALF
-    chosen = []
-    for part in (places[is_right], places[~is_right]):
-        chosen.append(spread_out(part, MODELS // 2))
-    return np.unique(np.concatenate(chosen))
+    right = spread_out(places[is_right], MODELS // 2)
+    return np.union1d(right, spread_out(places[~is_right], MODELS // 2))
 
 
 def columns_asked(view: View, rows: Any = slice(None)) -> dict[str, list[Any]]:

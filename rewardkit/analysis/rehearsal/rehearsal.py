@@ -69,11 +69,12 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
-    """What learners of a view became.
+    """The rehearsed training of a view.
 
-    `course` is of the reward. `sound` is where learners end that are paid for the task
-    alone, (learners,), None where nothing says what is right. `pace` is that of each
-    learner, (learners,). `untried` says what was left out, and why.
+    `course` is the training on its reward. `sound` is where the same learners end if
+    they are paid for the task alone, (learners,), None where the task is not known.
+    `pace` is that of each learner, (learners,). `untried` says what was left out, and
+    why.
     """
 
     view: View
@@ -103,18 +104,15 @@ class Rehearsal:
         return np.asarray(values[:logged][self.rows.stages[:logged] == 0])
 
     def end(self, pace: str) -> float:
-        """Return the share done of the task that four of five learners of a pace reach.
+        """Return the share of the task that four of five learners of a pace reach.
 
-        Of those that `judges_reward` picks.
+        Of the learners that `judges_reward` marks.
         """
         return float(np.quantile(self.ends[self.judges_reward(pace)], UNLUCKY))
 
     @cached_property
     def end_interval(self) -> Interval:
-        """Return what other learners, of other seeds, end between, 95 %: a bootstrap.
-
-        At the pace at which they do worse.
-        """
+        """Return the 95 % interval of the end at the worse pace, over learners."""
         random = np.random.default_rng(self.plan.seed)
         ends = np.full(RESAMPLES, np.inf)
         for pace in PACES:
@@ -125,10 +123,10 @@ class Rehearsal:
         return float(low), float(high)
 
     def judges_reward(self, pace: str) -> Mask:
-        """Return the learners of a pace that say something of the reward, (learners,).
+        """Return the learners of a pace that tell something of the reward, (learners,).
 
-        Those that learn the task where it alone is paid: what others lose, the rate
-        loses. All of the pace where none does, or where nothing says what is right.
+        Those that learn the task where it alone is paid: others lose it by the learning
+        rate. All of the pace where none does, or where the task is not known.
         """
         is_pace = np.asarray(self.pace == pace)
         if self.sound is None:
@@ -137,10 +135,7 @@ class Rehearsal:
         return learns if learns.any() else is_pace
 
     def gate(self, name: str) -> Rehearsal:
-        """Rehearse it with one component paid to right completions alone.
-
-        Of a reward that adds up what its components pay.
-        """
+        """Rehearse a sum of components with one paid to right completions alone."""
         rows = self.rows.gate(self.view.components[name])
         payment = pay_rows(self.view, rows)
         course = rehearse(self.material, payment, self.learners, self.plan)
@@ -229,7 +224,7 @@ def _ends(course: Course, values: Floats) -> Floats:
 
 
 def make_learners(seed: int, count: int) -> tuple[Learners, NDArray[np.str_]]:
-    """Return learners of each pace, which differ as models do, and the pace of each."""
+    """Return `count` learners of each pace, with random speeds, and their paces."""
     random = np.random.default_rng([seed, 1])
     pace = np.repeat([*PACES], count)
 

@@ -43,9 +43,9 @@ from rewardkit.scoring.prints import caught_prints
 class Rows:
     """The completions that learners write: those of the log, then what it lacks.
 
-    `task` says what was done of the task, (rows,) from 0 to 1, NaN where that is not
-    known; `kinds`, `prompts` and `stages` are codes, (rows,), as in `View.stages`; what
-    the log lacks is of the first stage.
+    `task` is the share done of the task, (rows,), 0 to 1, NaN where it is not known.
+    `kinds`, `prompts` and `stages` (see `View.stages`) are codes, (rows,). Completions
+    that the log lacks are of the first stage.
     """
 
     completions: list[str]
@@ -62,9 +62,9 @@ class Rows:
         return np.nan_to_num(self.task) >= HALF
 
     def paid_at(self, weights: Floats) -> Floats:
-        """Return the rewards under other weights of the components, (rows,).
+        """Return the rewards of a weighted sum under other weights, (rows,).
 
-        Of a reward that adds up what its components pay; NaN stays NaN.
+        NaN stays NaN.
         """
         rewards = np.where(np.isnan(self.rewards), np.nan, 0.0)
         for weight, values in zip(weights, self.scores.values(), strict=True):
@@ -170,9 +170,10 @@ def _material(rows: Rows, codes: Codes, reached: Reached) -> Material:
 def _task_of_reached(
     view: View, reached: Reached, task: Floats, *, is_own: bool
 ) -> Floats:
-    """Return what they did of the task; nothing where they do not keep their answer.
+    """Return the share that reached completions do of the task, (texts,).
 
-    NaN where nobody knows what the completion did that one is made of.
+    Where the component of the task was called on them, by its scores. Else 0 for a text
+    that lost its answer, and for others that of the row that it is made of.
     """
     if not reached.texts:
         return np.zeros(0)
@@ -180,13 +181,13 @@ def _task_of_reached(
     if is_own and view.context.label is None and verdicts is not None:
         if verdicts.is_component:
             return scale_task(view, reached.scores[verdicts.name])
-    of_models = task[np.array(reached.places)]
-    is_lost = ~np.array(reached.keeps) & ~np.isnan(of_models)
-    return np.where(is_lost, 0.0, of_models)
+    logged = task[np.array(reached.places)]
+    is_lost = ~np.array(reached.keeps) & ~np.isnan(logged)
+    return np.where(is_lost, 0.0, logged)
 
 
 def read_task(view: View) -> Floats:
-    """Return what each row did of the task, 0 to 1, (rows,), NaN where unknown."""
+    """Return the share that each row did of the task, (rows,), NaN where unknown."""
     if view.context.label is not None:
         return view.context.label
     if view.verdicts is None:
@@ -195,7 +196,7 @@ def read_task(view: View) -> Floats:
 
 
 def scale_task(view: View, scores: Floats) -> Floats:
-    """Return scores of the task from 0, nothing, to 1, the most in the log, (rows,)."""
+    """Scale scores of the task: 0 is none of it, 1 the best score of the log."""
     assert view.verdicts is not None
     low = view.verdicts.low
     high = float(np.fmax.reduce(view.verdicts.scores, initial=low))
@@ -205,10 +206,9 @@ def scale_task(view: View, scores: Floats) -> Floats:
 
 
 def readable_scores(view: View) -> dict[str, Floats]:
-    """Return scores that a completion shows without its truth, (rows,) each.
+    """Return scores that depend on the completion alone, (rows,) each, by component.
 
-    Of components beside the task that read the completion alone, as far as that is
-    known, and are never gated.
+    Of components beside the task without a gate. Recorded ones are taken for such.
     """
     readable = {}
     for name in view.paid_names:
@@ -262,7 +262,7 @@ def pay_rows(view: View, rows: Rows) -> Payment:
     reward = view.reward
     is_anew = is_scored_anew(reward)
     is_by_step = is_paid_by_step(reward)
-    columns: dict[str, list[Any]] = {}
+    columns = {}
     if is_anew:
         columns = columns_asked(view) | {"completion": rows.completions}
 

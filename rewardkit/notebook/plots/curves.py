@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast, called, rounded
-from rewardkit.analysis.rehearsal.curves import WINDOW, smooth
+from rewardkit.analysis.rehearsal.curves import WINDOW
 from rewardkit.analysis.rehearsal.rehearsal import PACES
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.judges.records import JudgeReport
@@ -73,7 +73,7 @@ def _draw_figure(
         lines.append(canvas.curve(ax, steps, curve.middle[steps], pace, band, nth=nth))
         ends.append(curve.end)
     if actual is not None and name in actual:
-        means = smooth(actual[name].to_numpy(dtype=float))
+        means = actual[name].astype(float).rolling(WINDOW, min_periods=1).mean()
         (line,) = ax.plot(actual["step"], means, color="black", linewidth=2)
         lines.append((line, "training"))
     canvas.label_ends(ax, lines)
