@@ -25,7 +25,6 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings.logs import ATOL, RTOL
 from rewardkit.analysis.rewarded_rows import SHOWN_IDS
 from rewardkit.analysis.statistics import (
-    ZERO_STD,
     Bootstrap,
     Codes,
     Floats,
@@ -36,6 +35,7 @@ from rewardkit.analysis.statistics import (
     ratio,
 )
 from rewardkit.analysis.statistics.pairs import concordance
+from rewardkit.analysis.view import signs_of
 from rewardkit.findings import percent, short_number
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.plain import Plain, Record
@@ -112,14 +112,14 @@ class BeforeAfter(HasPage):
         """Return which rows training would push the other way.
 
         `value` is the share of rows whose advantages have opposite signs (`flipped`);
-        `to_zero` and `from_zero` have an advantage on one side only. An advantage of at
-        most `ZERO_STD` is rounding. Rows without one (not judged, or dropped) are left
+        `to_zero` and `from_zero` have an advantage on one side only. One below
+        `ROUNDING` is 0. Rows without an advantage (not judged, or dropped) are left
         out.
         """
         before, after = self.both("advantage")
         is_both = in_both(before, after)
-        a = _signs(before, is_both)
-        b = _signs(after, is_both)
+        a = signs_of(np.where(is_both, before, np.nan))
+        b = signs_of(np.where(is_both, after, np.nan))
         is_flipped = a * b < 0
         masks = {
             "changed": a != b,
@@ -154,10 +154,8 @@ class BeforeAfter(HasPage):
         _, pairs = concordance(rows, rows, self.siblings)
         sums = [2 * agreed - untied_b, untied_a, untied_b]
         totals = [values.sum() for values in sums]
-        tied_sides = []
-        for side, untied in zip(self.names, totals[1:], strict=True):
-            if not untied:
-                tied_sides.append(side)
+        untied = zip(self.names, totals[1:], strict=True)
+        tied_sides = [side for side, pairs_untied in untied if not pairs_untied]
         value = float("nan")
         reason = None
         if not pairs.any():
@@ -265,7 +263,7 @@ class BeforeAfter(HasPage):
         return Page(title, [*self.moves, *self.findings.lines, *notes])
 
     def _mean(self, values: Any, among: Mask, owner: Codes, reason: str) -> Figure:
-        """Return the mean of rows or groups `among`, or the reason against one."""
+        """Return the mean of the rows or groups in `among`, or why there is none."""
         value, interval = self.bootstrap.ratio(
             np.where(among, values, 0.0), among, owner
         )
@@ -277,7 +275,7 @@ class BeforeAfter(HasPage):
         }
 
     def _largest(self, size: Floats, mask: Mask) -> pd.DataFrame:
-        """Return a few of these rows, largest first, at most one for each prompt."""
+        """Return a few of these rows, largest first, at most one a prompt."""
         order = np.flatnonzero(mask)[np.argsort(-size[mask], kind="stable")]
         return self.table.iloc[order[self.bootstrap.firsts(order)[:SHOWN_IDS]]]
 
@@ -330,7 +328,7 @@ def before_after(
 
 
 def in_brackets(interval: Interval, text: Callable[[float], str] = percent) -> str:
-    """Return an interval as it stands behind its value; "" where there is none."""
+    """Write an interval in brackets, to stand behind its value; "" without one."""
     low, high = interval
     return "" if np.isnan(low) else f" ({text(low)} to {text(high)})"
 
@@ -346,11 +344,6 @@ def _count(masks: Plain) -> dict[str, int]:
 def _count_pairs(groups: pd.Series[Any]) -> int:
     sizes = groups.value_counts()
     return int((sizes * (sizes - 1) // 2).sum())
-
-
-def _signs(advantages: Floats, is_known: Mask) -> Codes:
-    is_real = is_known & (np.abs(advantages) > ZERO_STD)
-    return np.where(is_real, np.sign(advantages), 0).astype(int)
 
 
 def _by_row(side: Diagnosis) -> tuple[Codes, Floats]:

@@ -42,12 +42,12 @@ class FindingChanges:
 
     @property
     def new_or_worse(self) -> list[Finding]:
-        """Return the findings of B that A does not have, or less severe."""
+        """Return the findings of B that A lacks, or has at a lower severity."""
         return [*self.new, *(now for _, now in self.worse)]
 
     @property
     def better(self) -> list[Finding]:
-        """Return the findings of A that are gone, or less severe, in B."""
+        """Return the findings of A that B lacks, or has at a lower severity."""
         milder = [was for was, now in self.graded if was.order[0] < now.order[0]]
         return [*self.gone, *milder]
 
@@ -82,8 +82,8 @@ def compare_findings(
 ) -> FindingChanges:
     """Return what changed between the findings of two diagnoses.
 
-    `renamed` has the name in A of components that B calls otherwise: what is found of
-    one is found of the other.
+    `renamed` maps the name of a component in B to that in A: a finding of one is a
+    finding of the other.
     """
     before = _findings_by_key(a, {})
     after = _findings_by_key(b, renamed)
@@ -120,8 +120,8 @@ def _only_in(
 ) -> tuple[Finding, ...]:
     """Return the findings of one side that the other does not have.
 
-    A finding about a slice is in the other side, too, where that has it for the whole,
-    which it does not repeat for each slice.
+    The other side has a finding of a slice, too, if it has it of all rows: a diagnosis
+    does not repeat that for each slice.
     """
     certain = set()
     for key, item in others.items():
@@ -143,9 +143,8 @@ def compare_cases(
 ) -> Record:
     """Return which cases B passes and A fails (`gained`), and the reverse (`lost`).
 
-    What a case expects of a component that one reward lacks counts for neither, nor
-    does an undecided case. Where a reward is from a run record and cannot be run, there
-    is a `reason` in their place.
+    Undecided cases do not count, nor expectations of a component that one reward lacks.
+    A reward from a run record cannot be run: then `reason` says so, and both are None.
     """
     shared = set(a.names).intersection(b.names)
     passed: Record = {"a": None, "b": None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, groupby, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -67,8 +67,8 @@ class Comparison(HasPage):
     def best(self) -> Side | None:
         """Return the version to train on, None where that is not decided.
 
-        It is better than at least one other version, and there is no difference from
-        the rest; of several such versions the last.
+        It is better than at least one other version, and worse than none; of several
+        such versions the last. A pair that is not decided leaves no best one.
         """
         for side in reversed(self.sides):
             verdicts = {verdict for _, _, verdict in self._against_others(side)}
@@ -77,9 +77,9 @@ class Comparison(HasPage):
         return None
 
     def _against_others(self, side: Side) -> list[tuple[Side, Pair, str]]:
-        """Return each other version, their pair, and what this one is against it."""
+        """Return each other version, the pair, and the verdict on this version."""
         reverse = {BETTER: WORSE, WORSE: BETTER}
-        verdicts: list[tuple[Side, Pair, str]] = []
+        verdicts = []
         for pair in self.all_pairs.values():
             if side is pair.sides[0]:
                 verdict = reverse.get(pair.verdict, pair.verdict)
@@ -105,14 +105,14 @@ class Comparison(HasPage):
 
     @property
     def reason(self) -> str:
-        """Return why the verdict is so; of more than two versions the first ground."""
+        """Return the reason for the verdict; of several versions the first ground."""
         best = self.best
         if best is not None:
             return self._explain_best(best)
         if len(self.sides) == 2 or self.verdict == NO_DIFFERENCE:
             return self.pairs[-1].reason
         reasons = []
-        rest = []
+        unbeaten = []
         for side in self.sides:
             worse = []
             for other, _, verdict in self._against_others(side):
@@ -121,13 +121,13 @@ class Comparison(HasPage):
             if worse:
                 reasons.append(f"{side.name} is worse than {', '.join(worse)}")
             else:
-                rest.append(side.name)
-        if len(rest) > 1:
-            reasons.append(self._explain_tie(rest))
+                unbeaten.append(side.name)
+        if len(unbeaten) > 1:
+            reasons.append(self._explain_tie(unbeaten))
         return "; ".join(reasons)
 
     def _explain_best(self, best: Side) -> str:
-        """Say than which versions the best one is better, and by which measure."""
+        """Say which versions the best one beats, and by which measure."""
         against = self._against_others(best)
         if len(against) == 1:
             return _why_better(*against[0])
@@ -142,7 +142,7 @@ class Comparison(HasPage):
         return f"{text}; {' -> '.join(first.names)}: {first.grounds[0].sentence}"
 
     def _explain_tie(self, names: Sequence[str]) -> str:
-        """Say what differs between versions of which none is worse than another."""
+        """Say what differs between versions that no other one beats."""
         listed = ", ".join(names)
         differences = []
         for pair in self.all_pairs.values():
@@ -171,9 +171,9 @@ class Comparison(HasPage):
 
     @property
     def rehearsals(self) -> str:
-        """Say which trainings were rehearsed just now, and how long that took.
+        """Say which trainings were rehearsed just now, and in what time.
 
-        "" where the outlooks were those of kept runs.
+        "" where all outlooks were read from kept runs.
         """
         seconds = {side.name: side.rehearsed[1] for side in self.sides}
         names = ", ".join(name for name in seconds if seconds[name])
@@ -195,9 +195,9 @@ class Comparison(HasPage):
 
     @property
     def slices(self) -> pd.DataFrame:
-        """Return how each version orders right above wrong in each slice.
+        """Return the AUC of each version in each slice: right above wrong siblings.
 
-        A row a slice and version: auc in the first version and in this one, their
+        A row a slice and version: the AUC of the first version and of this one, their
         difference with its interval (99 % for all slices together), and the mark.
         """
         rows = []
@@ -263,7 +263,7 @@ class Comparison(HasPage):
     def page(self) -> Page:
         """Return the verdict, the figures by version, what changed, and what moved."""
         short = self.in_short
-        blocks: list[Block] = [*short.blocks]
+        blocks = [*short.blocks]
         for pair in self.steps:
             blocks += _definition_blocks(pair)
         for pair in self.pairs:
@@ -337,25 +337,17 @@ def _against(pair: Pair) -> str:
 
 
 def _list_in_order(names: Sequence[str], every: Sequence[str]) -> str:
-    """List names, three or more that stand side by side in `every` as a range.
+    """List names, three or more that are neighbours in `every` as a range.
 
     >>> _list_in_order(["v1", "v2", "v3", "v5"], ["v1", "v2", "v3", "v4", "v5"])
     'v1 to v3, v5'
     """
-    ranges: list[list[str]] = []
-    for place, name in enumerate(every):
-        if name not in names:
-            continue
-        if ranges and ranges[-1][-1] == every[place - 1]:
-            ranges[-1].append(name)
-        else:
-            ranges.append([name])
     texts = []
-    for side_by_side in ranges:
-        if len(side_by_side) > 2:
-            texts.append(f"{side_by_side[0]} to {side_by_side[-1]}")
-        else:
-            texts += side_by_side
+    for is_listed, neighbours in groupby(every, names.__contains__):
+        listed = [*neighbours] if is_listed else []
+        if len(listed) > 2:
+            listed = [f"{listed[0]} to {listed[-1]}"]
+        texts += listed
     return ", ".join(texts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -44,11 +44,11 @@ Entries = dict[tuple[str, str], Any]
 class DefinitionChange(PlainRecord):
     """One difference between two definitions.
 
-    `what` it is (component, field, weight, gate, source ...), of which component or
-    field (`name`, "" for the whole), in which `part` of a route. `before` is None where
-    it was added, `after` where it was removed. A component's `scores` are their means,
-    with the `share` of the rollouts whose score differs. Of a component that has
-    another name now, `before` and `after` are its names.
+    `what` is its kind: component, field, weight, gate, source ... `name` is that of the
+    component or field, "" for the whole, and `part` that of a route. `before` is None
+    where it was added, `after` where it was removed. Of "scores" these are their means,
+    and `share` is the share of the rollouts whose score differs. Of a renamed component
+    they are its names.
     """
 
     IN_RECORD = ("what", "name", "before", "after", "part", "share", "change")
@@ -121,7 +121,7 @@ def definition_changes(
     >>> print(*definition_changes(one.record(), one.reweigh({"short": 2.0}).record()))
     weight of 'short' changed: 1.0 -> 2.0
     """
-    changes: list[DefinitionChange] = []
+    changes = []
     is_routed = "route" in a or "route" in b
     if is_routed:
         changes += _compare_entries(_route_entries(a), _route_entries(b))
@@ -169,7 +169,7 @@ def _list_entries(
     record: Plain, components: Mapping[str, Plain], shared: Collection[str]
 ) -> Entries:
     """Return what is defined, by kind and name; `shared` components key by key."""
-    entries: Entries = {(key, ""): record[key] for key in REWARD_KEYS}
+    entries = {(key, ""): record[key] for key in REWARD_KEYS}
     for name, extractor in record["fields"].items():
         entries["field", name] = extractor
     order = []
@@ -191,7 +191,7 @@ def _list_entries(
 def _components(
     record: Plain, renamed: Mapping[str, str] = NOTHING
 ) -> dict[str, Plain]:
-    """Return the components by name, of those that are renamed by the one in A."""
+    """Return the components by name, renamed ones by their name in A."""
     items = record["components"]
     return {renamed.get(item["name"], item["name"]): item for item in items}
 
@@ -209,10 +209,10 @@ def _rewards_by_value(record: Plain) -> dict[Any, Plain]:
 
 @dataclass(frozen=True)
 class ComponentMatch:
-    """Components of A and B that are the same, or only called the same.
+    """Components of A and B that are the same, or only have the same name.
 
-    `renamed` has the name in A by that in B; `redefined` those of one name whose scores
-    differ.
+    `renamed` maps the name in B to that in A. `redefined` are the components of one
+    name whose scores differ.
     """
 
     renamed: Mapping[str, str]
@@ -222,8 +222,9 @@ class ComponentMatch:
 def match_components(a: Scores, b: Scores, matched: MatchedRows) -> ComponentMatch:
     """Match the components of two versions by their scores of the same rollouts.
 
-    Of names that only one has, two are one component where they score every rollout
-    alike and do not give the same to all. Only rollouts of the same completion count.
+    A component that only A has is the same as one that only B has if the two give equal
+    scores to every rollout, and not one score to all. Only rollouts of the same
+    completion count.
     """
     before = _scores_by_name(a, matched.a[matched.is_same])
     after = _scores_by_name(b, matched.b[matched.is_same])
@@ -233,11 +234,10 @@ def match_components(a: Scores, b: Scores, matched: MatchedRows) -> ComponentMat
         alike = [other for other in candidates if _is_same(before[other], after[name])]
         if len(alike) == 1:
             renamed[name] = alike[0]
-    redefined = []
-    for name in [name for name in after if name in before]:
-        change = _redefinition(name, before[name], after[name])
-        if change is not None:
-            redefined.append(change)
+    redefined: list[DefinitionChange] = []
+    for name in after:
+        if name in before:
+            redefined += _redefinition(name, before[name], after[name])
     return ComponentMatch(renamed, tuple(redefined))
 
 
@@ -246,23 +246,21 @@ def _scores_by_name(scores: Scores, rows: Codes) -> dict[str, Floats]:
 
 
 def _is_same(before: Floats, after: Floats) -> bool:
-    """Return whether two components score all rollouts alike, and these differently."""
+    """Return whether two components have equal scores, which differ among rollouts."""
     judged = before[~np.isnan(before)]
     if len(np.unique(judged)) < 2:
         return False
     return bool(np.allclose(before, after, equal_nan=True))
 
 
-def _redefinition(name: str, before: Floats, after: Floats) -> DefinitionChange | None:
-    """Return how two components of one name differ on the same completions."""
+def _redefinition(
+    name: str, before: Floats, after: Floats
+) -> Iterator[DefinitionChange]:
+    """Yield the difference between two components of one name, if there is one."""
     both = in_both(before, after)
-    differs = ~np.isclose(before[both], after[both])
-    if not differs.any():
-        return None
-    return DefinitionChange(
-        "scores",
-        name,
-        float(before[both].mean()),
-        float(after[both].mean()),
-        share=float(differs.mean()),
+    share = (
+        float((~np.isclose(before[both], after[both])).mean()) if both.any() else 0.0
     )
+    if share:
+        means = float(before[both].mean()), float(after[both].mean())
+        yield DefinitionChange("scores", name, *means, share=share)

@@ -83,8 +83,7 @@ def of_exploits(before: int | None, after: int | None) -> list[Ground]:
 def of_order(figure: Figure, slices: Mapping[str, Figure]) -> list[Ground]:
     """Return a ground where one version orders right above wrong better.
 
-    Of all rows first; then of each slice that differs another way, or where all rows do
-    not differ.
+    That of all rows comes first. A slice adds one if no ground before it says the same.
     """
     grounds = _order_ground("", figure)
     for label, of_slice in slices.items():
@@ -108,12 +107,12 @@ def _order_ground(where: str, figure: Figure) -> list[Ground]:
 
 
 def of_outlooks(before: Outlook | None, after: Outlook | None) -> list[Ground]:
-    """Return a ground where trainings of one task end far apart, whatever the seed."""
+    """Return a ground where two trainings end far apart, whatever the seed."""
     if before is None or after is None or None in (before.task, after.task):
         return []
     lower, higher = sorted((before, after), key=lambda outlook: outlook.end)
     if higher.end - lower.end < RISE or lower.interval[1] > higher.interval[0]:
-        return []  # so far apart, or the other way round, as other seeds end
+        return []  # other seeds may end as far apart, or the other way round
     end = f"{share_text(after.end)} of the task, not {share_text(before.end)}"
     is_better = after.end > before.end
     return [Ground("outlook", is_better, f"a rehearsed training ends at {end}")]
@@ -136,9 +135,9 @@ def of_findings(pair: BeforeAfter) -> list[Ground]:
 def is_equal(pair: BeforeAfter, order: Figure) -> bool:
     """Return whether two versions without a ground for either train alike.
 
-    At most `SAME_SIGNS` of the advantages change their sign; where some do and the
-    order of right above wrong is known, it changes by less than twice `LEAST_GAIN`.
-    Where no row has an advantage on both sides, no reward may differ.
+    At most `SAME_SIGNS` of the advantages change their sign. If some do and the AUC of
+    right above wrong is known, it changes by less than twice `LEAST_GAIN`. Where no row
+    has an advantage on both sides, no reward differs.
     """
     signs = pair.advantages
     if not signs["n"]:

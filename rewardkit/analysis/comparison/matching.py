@@ -47,9 +47,9 @@ NOTES_BY_COUNT = {
 class MatchedRows(NamedTuple):
     """Rows of A and B that are of the same rollouts.
 
-    `a` and `b` are their positions in either table, in the order of A, `is_same` says
-    where the completion is the same; `counts` how many matched and how many did not,
-    with the first ids.
+    `a` and `b` are their positions in either table, in the order of A. `is_same` marks
+    equal completions. `counts` has the numbers of rows that match and that do not, with
+    the first ids.
     """
 
     a: Codes
@@ -95,7 +95,7 @@ def match_rows(
         "only_b": ids_b.delete(rows_b),
         "other_completions": shared[is_other],
     }
-    counts: Record = {"matched": len(shared)}
+    counts = {"matched": len(shared)}
     for name, ids in unmatched.items():
         counts[name] = len(ids)
         counts[f"{name}_ids"] = ids[:SHOWN_IDS].tolist()
@@ -140,9 +140,9 @@ def keep_shared(versions: Sequence[Scores], names: Sequence[str]) -> list[Scores
 def _of_whole_groups(
     shared: pd.Index[Any], versions: Sequence[Scores], ids: Sequence[pd.Index[Any]]
 ) -> pd.Index[Any]:
-    """Return the ids of those groups of which every version has all rows in `shared`.
+    """Return the `shared` ids of groups that are whole in every version.
 
-    Versions may have other groups, so one that is left out may cut another one.
+    Versions may be grouped differently, so leaving out one group may cut another.
     """
     rows_before = len(shared) + 1
     while len(shared) < rows_before:
@@ -155,7 +155,7 @@ def _of_whole_groups(
 
 
 def count_unmatched(matched: MatchedRows, a: Scores, b: Scores) -> MatchedRows:
-    """Return matched rows with the counts of what A and B have beside them.
+    """Return matched rows with the counts of the other rows of A and B.
 
     Args:
         matched: The rows that are compared, see `keep_shared`.
@@ -171,7 +171,7 @@ def count_unmatched(matched: MatchedRows, a: Scores, b: Scores) -> MatchedRows:
 
 
 def notes_of(counts: Plain, names: tuple[str, str]) -> list[str]:
-    """Return a sentence for each count of `match_rows` that a reader must know of."""
+    """Return a sentence for each count of `match_rows` that limits a comparison."""
     notes = []
     unmatched = []
     for side, name in zip(("only_a", "only_b"), names, strict=True):

@@ -59,10 +59,10 @@ PairVerdict = Literal["better", "worse", "no difference", "not decided"]
 class Pair(BeforeAfter):
     """What differs between two versions, A and B, and which of them is better.
 
-    Beside what moved (see `BeforeAfter`) it has the `sides`, the rows that they share
-    (`matched`), and the `cases` that B passes and A fails and the other way round (None
-    where none were given). `is_task_redefined` says whether any two of the versions
-    that are compared, these or others, define a component of the task otherwise.
+    It adds to `BeforeAfter` the `sides`, the rows that they share (`matched`), and the
+    `cases` that only one of them passes (None where none were given).
+    `is_task_redefined` says whether any two of all versions that are compared define a
+    component of the task differently.
     """
 
     sides: tuple[Side, Side]
@@ -89,13 +89,13 @@ class Pair(BeforeAfter):
     def findings(self) -> FindingChanges:
         """Return which findings are new, gone, or of another severity.
 
-        One of a component that is only called otherwise now is no new one.
+        A finding of a renamed component is not new.
         """
         return compare_findings(self.a, self.b, self.components.renamed)
 
     @property
     def run(self) -> Record:
-        """Return what was not the same when the two were scored, A and B by name."""
+        """Return the settings and versions that differed in scoring, of A and B."""
         settings = []
         for side in self.sides:
             run = side.scores.run
@@ -132,9 +132,9 @@ class Pair(BeforeAfter):
 
     @cached_property
     def task(self) -> SharedTask | None:
-        """Return what says for both which rows did the task, None where nothing.
+        """Return the verdicts on the task that hold for both sides, or None.
 
-        Where other versions redefined the task it is the same for all, if there is one.
+        If other versions redefined the task, those that hold for all, if there are any.
         """
         is_redefined = self.is_task_redefined or bool(self.redefined_task)
         task = find_task(self.a, self.b, self.matched, is_redefined=is_redefined)
@@ -144,10 +144,7 @@ class Pair(BeforeAfter):
 
     @cached_property
     def redefined_task(self) -> tuple[DefinitionChange, ...]:
-        """Return the components of the task that B defines otherwise, by their scores.
-
-        Those that are the task of either side.
-        """
+        """Return the components of the task, of either side, that B redefines."""
         names: set[str] = set()
         for view in (*self.a.views, *self.b.views):
             names.update(view.task)
@@ -185,8 +182,8 @@ class Pair(BeforeAfter):
     def marks(self) -> dict[str, Mark]:
         """Return which figures of B are better or worse than those of A beyond noise.
 
-        A mean reward is neither, as weights move it; nor are groups with a signal,
-        where it is known in how many that signal is of the task.
+        The mean reward has no mark, as weights move it. Groups with a signal are marked
+        only if their signal of the task is not known.
         """
         signal: Mark = "within noise"
         if self.task is None:
@@ -218,7 +215,7 @@ class Pair(BeforeAfter):
 
     @property
     def _passed(self) -> tuple[int | None, int | None]:
-        """Return how many of the same cases either passes, None where not known."""
+        """Return the number of cases that each side passes, None where not known."""
         if self.cases is None or self.cases["reason"]:
             return None, None
         a, b = (self.cases[side]["passed"] for side in "ab")
@@ -226,9 +223,9 @@ class Pair(BeforeAfter):
 
     @property
     def _exploits(self) -> tuple[int | None, int | None]:
-        """Return how many exploits the probes of either found, None where not known.
+        """Return the number of exploits found by the probes of each side.
 
-        Nor where the probed rows are not those that are compared.
+        None where not known, or where other rows were probed than are compared.
         """
         if not all(side.has_all_rows for side in self.sides):
             return None, None
@@ -239,10 +236,10 @@ class Pair(BeforeAfter):
 
     @cached_property
     def grounds(self) -> tuple[Ground, ...]:
-        """Return all that was measured that makes B better than A, or worse.
+        """Return each measurement by which B is better than A, or worse.
 
-        Findings rest on what each reward takes for its task. Where that was redefined
-        they count only if something outside the two says what is right for both.
+        Findings depend on the task of each reward. Where B redefines it, they count
+        only if both sides have the same verdicts on it.
         """
         grounds = [
             *measured.of_cases(self.cases),
@@ -297,7 +294,7 @@ class Pair(BeforeAfter):
 
     @property
     def _why_no_task(self) -> str:
-        """Say why nothing tells which completions are right, and what would."""
+        """Say why it is not known which completions are right, and what would tell."""
         if self.redefined_task:
             changes = [
                 f"{item.name!r} ({percent(item.share or 0)} of its scores)"

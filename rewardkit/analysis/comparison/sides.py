@@ -40,9 +40,8 @@ OUTLOOK = "outlook"
 class Side:
     """A scored table that is compared with others, by name.
 
-    `scores` are those of the rollouts that all versions have, with their `diagnosis`;
-    `all_scores` those that were given. `run` is the kept run that it is, None where it
-    was not kept.
+    `all_scores` are the caller's; `scores`, with their `diagnosis`, are of the rollouts
+    that all versions have. `run` is its kept run, None where it was not kept.
     """
 
     name: str
@@ -77,10 +76,10 @@ class Side:
 
     @cached_property
     def rehearsed(self) -> tuple[Outlook | None, float]:
-        """Return the outlook of training on it, and the seconds its rehearsal took.
+        """Return the outlook of training on it, and the seconds of its rehearsal.
 
-        That of the kept run where one was made of the same rows under the same settings
-        (0 seconds); else it is rehearsed now, and kept with the run of these rows.
+        If the kept run has an outlook of the same rows and settings, it is read (0
+        seconds). Else the training is rehearsed now, and the outlook is kept.
         """
         diagnosis = self.diagnosis
         run = self.run if self.has_all_rows else None
@@ -102,15 +101,12 @@ class Side:
 
     @property
     def kept_figures(self) -> Plain:
-        """Return what was measured when it was kept: cases, exploits, seconds.
-
-        Of all its rows, whichever are compared.
-        """
+        """Return the figures kept with its run, of all rows: cases, exploits ..."""
         return {} if self.run is None else self.run.figures
 
     @cached_property
     def figures(self) -> Record:
-        """Return what its compared rows say: mean, signal, task signal, findings.
+        """Return the figures of its compared rows: mean, signals, findings.
 
         ``signal`` is the share of groups of several judged rows whose rewards differ,
         ``task_signal`` that of the groups in which completions differ in the task and
@@ -190,7 +186,7 @@ def open_sides(
 
 
 def _number_alike(names: Sequence[str]) -> list[str]:
-    """Return the names, a number behind each that stands there before."""
+    """Return the names, each repeated one with its number behind it."""
     counts: Counter[str] = Counter()
     unique = []
     for name in names:
@@ -243,10 +239,8 @@ def kept_outlook(run: Run, diagnosis: Diagnosis) -> Outlook | None:
     stored = run.about.get(OUTLOOK)
     if stored is None or stored["settings"] != _settings(diagnosis):
         return None
-    fields = {
-        "interval": (math.nan, math.nan),
-        **stored["fields"],
-    }  # runs of before have none
+    # runs kept by older versions have no interval
+    fields = {"interval": (math.nan, math.nan), **stored["fields"]}
     if fields["takes_over"] is not None:
         takes_over = dict(fields["takes_over"])
         takes_over["share"] = tuple(takes_over["share"])
@@ -270,6 +264,6 @@ def keep_outlook(run: Run, source: Diagnosis | Forecast, outlook: Outlook) -> No
 
 
 def _settings(source: Diagnosis | Forecast) -> Record:
-    """Return what an outlook depends on beside the scores."""
+    """Return what an outlook depends on besides the scores."""
     label = source.views[0].context.label_name
     return {"training": source.training.record(), "label": label, "seed": source.seed}

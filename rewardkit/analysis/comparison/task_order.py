@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,17 +16,17 @@ from rewardkit.analysis.verdicts import judge_by_answers, judge_by_objects
 from rewardkit.rewards.reward import Part
 
 TESTS = 5
-"""The level of a difference is 99 % in place of 95: versions are compared again and
+"""Makes the level of a difference 99 % in place of 95: versions are compared again and
 again, and each comparison decides something. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedTask:
-    """What says of the rows that two sides share which did the task, and how well.
+    """Verdicts that two sides share: how well each of their rows did the task.
 
-    `scores`, (rows,), are NaN where nothing is known; `words` are what it is called.
-    `is_of_both` says whether either side by itself takes this for its task, as the
-    rehearsal of a training does; `is_labelled` whether a trusted label says it.
+    `scores`, (rows,), are NaN where nothing is known; `words` say where they come from.
+    `is_of_both` says whether each side by itself has these verdicts, and so a rehearsal
+    of it. `is_labelled` says whether they are a trusted label.
     """
 
     words: str
@@ -39,18 +38,18 @@ class SharedTask:
 def find_task(
     a: Diagnosis, b: Diagnosis, matched: MatchedRows, *, is_redefined: bool = False
 ) -> SharedTask | None:
-    """Return what says for both sides alike which rows did the task, or None.
+    """Return verdicts on the task that hold for both sides, or None.
 
-    A trusted label, also where a component repeats it; else what both sides name, such
-    as a verdict of the log or a component that scores all rows alike; else the stated
-    answers, objects too. What only one of two rewards says is no measure for both.
+    A trusted label, even if a component repeats it; else what both sides name, such as
+    a verdict of the log or a component with equal scores in both; else the stated
+    answers or objects. Verdicts that only one side has would favour that side.
 
     Args:
         a: One side.
         b: The other.
         matched: The rows of both.
-        is_redefined: Whether a component of the task has another definition in B. What
-            is left of the task says nothing of that, so no component is taken for it.
+        is_redefined: Whether B redefines a component of the task. Then no component
+            gives the verdicts.
     """
     words, before, is_of_reward = _named_task(a)
     _, after, is_of_other = _named_task(b)
@@ -72,10 +71,9 @@ def find_task(
 
 
 def _named_task(side: Diagnosis) -> tuple[str, Floats, bool]:
-    """Return what says on one side which rows did the task.
+    """Return the verdicts of one side on which rows did the task.
 
-    What it is called, the scores, (rows,), and whether components of the reward itself
-    are among it.
+    Their name, the scores, (rows,), and whether a component of the reward gives any.
     """
     is_of_reward = False
     task = np.full(len(side.scores), np.nan)
@@ -97,25 +95,20 @@ def compare_order(
     among: Mask | None = None,
     tests: int = 1,
 ) -> Figure:
-    """Return how much better B orders siblings as the task does than A.
+    """Return by how much B orders siblings by the task better than A.
 
-    `value` is the difference of two AUCs within groups, ``auc_b`` minus ``auc_a``: the
-    shares of pairs of siblings, of which one did more of the task, in which it gets the
-    higher reward; ties count half. Rows that one side has not judged are left out.
+    `value` is ``auc_b`` minus ``auc_a``. An AUC is the share of pairs of siblings that
+    differ in the task in which the better one gets the higher reward; ties count half.
+    Rows that one side has not judged are left out.
 
     Args:
         pair: Both sides.
-        task: What says which rows did the task.
-        among: Which of the rows count, (rows,), whole groups; all.
-        tests: The level of the `interval` holds for so many of these together.
+        task: The verdicts on the rows.
+        among: The rows that count, (rows,), in whole groups; None: all.
+        tests: The number of intervals that the level holds for together.
     """
-    unknown = {
-        "value": np.nan,
-        "interval": (np.nan, np.nan),
-        "n": 0,
-        "auc_a": np.nan,
-        "auc_b": np.nan,
-    }
+    unknown: Figure = dict.fromkeys(("value", "auc_a", "auc_b"), np.nan)
+    unknown |= {"interval": (np.nan, np.nan), "n": 0}
     if task is None:
         reason = "nothing says which completions are right: name a label"
         return {**unknown, "reason": reason}
@@ -144,15 +137,13 @@ def compare_slices(
     pair: BeforeAfter, task: SharedTask | None, matched: MatchedRows
 ) -> dict[str, Figure]:
     """Return `compare_order` of each slice that has enough groups, by its label."""
-    slices = list(_slices(pair.a, matched)) if task is not None else []
-    figures = {}
-    for label, among in slices:
-        figures[label] = compare_order(pair, task, among, tests=len(slices))
-    return figures
-
-
-def _slices(side: Diagnosis, matched: MatchedRows) -> Iterator[tuple[str, Mask]]:
-    scores = side.scores
+    if task is None:
+        return {}
+    scores = pair.a.scores
     all_rows = Part("", scores.reward, np.arange(len(scores)))
-    for piece in parts_of(scores, all_rows, choose_columns(scores, None)):
-        yield piece.label, np.isin(matched.a, piece.rows)
+    slices = parts_of(scores, all_rows, choose_columns(scores, None))
+    figures = {}
+    for part in slices:
+        among = np.isin(matched.a, part.rows)
+        figures[part.label] = compare_order(pair, task, among, tests=len(slices))
+    return figures

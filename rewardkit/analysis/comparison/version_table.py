@@ -21,10 +21,10 @@ MOST_COLUMNS = 3
 def figures_by_version(sides: Sequence[Side], pairs: Sequence[Pair]) -> list[Record]:
     """Return the figures of each version, None where one is not known.
 
-    ``auc`` is the share of pairs of siblings, of which one did more of the task, in
-    which it gets the higher reward; ``cases`` how many pass, of how many; ``findings``
-    how many are high, and warn; ``marks`` which of them are better or worse than those
-    of the first version, beyond noise.
+    ``auc`` is the share of pairs of siblings that differ in the task in which the
+    better one earns more; ``cases`` are those that pass, and all; ``findings`` the
+    numbers of high ones and of warnings; ``marks`` say which figures are better or
+    worse than those of the first version, beyond noise.
 
     Args:
         sides: The versions.
@@ -50,7 +50,7 @@ def figures_by_version(sides: Sequence[Side], pairs: Sequence[Pair]) -> list[Rec
 
 
 def _cases(side: Side, checked: Plain | None, letter: str) -> Any:
-    """Return how many cases pass, of how many: checked now, else when it was kept."""
+    """Return the passing cases and all cases: checked now, else kept with the run."""
     counts = (checked or {}).get(letter)
     if counts is not None:
         return [counts["passed"], counts["passed"] + counts["failed"]]
@@ -65,7 +65,7 @@ def _plain_outlook(outlook: Outlook | None) -> Record | None:
 
 
 class Row(NamedTuple):
-    """A figure of the table: what it is called, in short too, and how it is written."""
+    """A figure of the table: its name, its short name, and how it is written."""
 
     words: str
     short: str
@@ -89,11 +89,9 @@ ROWS = {
 
 
 def version_blocks(names: Sequence[str], figures: Sequence[Plain]) -> list[Block]:
-    """Return the table, a column a version, and what is not known.
+    """Return the table, a column a version, and the figures that no version has.
 
-    Below it stand what figures are better or worse than, and the figures that no
-    version has: those that `--keep` notes. More versions than `MOST_COLUMNS` have a
-    row each.
+    More versions than `MOST_COLUMNS` have a row each.
     """
     is_wide = len(names) > MOST_COLUMNS
     rows = []
