@@ -54,6 +54,8 @@ PROPOSAL_RULES: tuple[ProposalRule, ...] = (
 LEAST_ADVANTAGE_MOVED = 1e-6
 """Share of the advantage; less is rounding."""
 SIDES = ("before", "after")
+RANKS = {"improves": 0, "harms": 2}
+"""Verdict -> place in the list; all others stand between them."""
 MORE_GROUPS_TIED = 0.1
 """Share of the groups that a change may leave without a signal. Our choice."""
 LEAST_HIGHER = 0.05
@@ -64,14 +66,15 @@ no other reason: by as much two seeds of one training differ (`data/training`)."
 def suggest(diagnosis: Diagnosis) -> Suggestions:
     """Propose changes that answer findings, and measure each on the same rollouts.
 
-    All under the settings of the diagnosis. With its trusted label the changes are
-    ranked by the paired difference of the within-group AUC of the reward for the label,
-    whose interval holds for all of them together; without one they are not. What was
-    found inconclusively is answered by none. A change that makes worse what it answers,
-    or by which a rehearsed training gains no more than seeds differ, is a note. Only
-    other extractors and verifiers, a softer length and gates on components that see
-    several rows are run; where the reward cannot be, `notes` says so. A part of a route
-    gets suggestions of its own.
+    All under the settings of the diagnosis. Changes are ranked by where a rehearsed
+    training ends; where that tells nothing, by the paired difference of the AUC of the
+    reward for the trusted label among siblings, whose interval holds for all changes
+    together. Inconclusive findings are not answered. A change that makes its finding
+    worse, or by which a training gains less than seeds differ, becomes a note.
+
+    The reward is called only for other extractors and verifiers, a softer length, and
+    gates on components that see several rows; `notes` says where it cannot be. Each
+    part of a route gets suggestions of its own.
 
     Args:
         diagnosis: As `rk.diagnose` returns it.
@@ -93,9 +96,9 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
             "suggest takes a Diagnosis, as rk.diagnose(scores) gives it, not "
             f"{preview(diagnosis)}"
         )
-    changes: list[Suggestion] = []
-    table: list[Normalization] = []
-    notes: list[str] = []
+    changes = []
+    table = []
+    notes = []
     for view, part in zip(diagnosis.views, diagnosis.scores.parts, strict=True):
         scores = part_scores(diagnosis.scores, part)
         findings = [item for item in diagnosis.findings if item.part == view.part]
@@ -117,7 +120,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
 def _suggest_for_part(
     view: View, scores: Scores, findings: Findings
 ) -> tuple[list[Suggestion], list[str]]:
-    """Return the ranked changes for one reward, and why others are left out."""
+    """Return the ranked changes for one reward, and notes on those left out."""
     certain_findings = []
     unanswered = []
     for item in findings:
@@ -125,8 +128,8 @@ def _suggest_for_part(
             certain_findings.append(item)
         elif item.suggestions:
             unanswered.append(item.code)
-    proposals: list[Proposal] = []
-    notes: list[str] = []
+    proposals = []
+    notes = []
     for rule in PROPOSAL_RULES:
         for proposal in rule(view, scores, certain_findings):
             if isinstance(proposal, LeftOut):
@@ -160,8 +163,9 @@ def _measure_proposals(
 ) -> tuple[list[Suggestion], list[str]]:
     """Measure proposals; those of no use, or that do harm, become notes.
 
-    Of no use is what neither a rehearsed training nor a trusted label tells apart, and
-    after which the training ends not clearly higher. What it would mend is said.
+    A proposal is of no use if neither a rehearsed training nor a trusted label gives a
+    verdict, and the training does not end `LEAST_HIGHER` higher. Its note says which
+    finding it would mend.
     """
     suggestions = []
     notes = []
@@ -210,7 +214,7 @@ def _measure_proposals(
 
 
 def _moves_advantages(view: View, proposal: Proposal) -> bool:
-    """Return whether a proposal changes an advantage, or whether there is one."""
+    """Return whether a proposal changes an advantage, or the rows that have one."""
     after = view_of(proposal.changed, view).advantages
     if not np.array_equal(np.isnan(after), np.isnan(view.advantages)):
         return True
@@ -289,13 +293,13 @@ def _make_suggestion(
 def _compare_finding(
     before: View, after: View, finding: Finding, measured: Sequence[Effect]
 ) -> tuple[str, bool]:
-    """Say what becomes of a finding, "" for nothing, and whether it is worse.
+    """Describe the change of a finding, "" without one, and whether it gets worse.
 
     Args:
         before: The view before the change.
         after: The view after it.
         finding: What the change answers.
-        measured: The effects, first that on the groups without a signal.
+        measured: The effects; the first is that on the groups without a signal.
     """
     has_same_rows = np.array_equal(before.is_judged, after.is_judged)
     if finding.code == "phantom":  # also where too little is left to be found
@@ -309,7 +313,7 @@ def _compare_finding(
         return f"{finding.code} is no longer found", False
     if was and now:
         ends = [percent(item.evidence.get("value", np.nan)) for item in (was, now)]
-        if ends[0] != ends[1]:  # a change that no percent shows is none
+        if ends[0] != ends[1]:
             is_worse = _badness(now) > _badness(was)
             outcome = f"{finding.code}: {' -> '.join(ends)}"
             return outcome, is_worse and has_same_rows
@@ -317,7 +321,7 @@ def _compare_finding(
 
 
 def _compare_ties(finding: Finding, measured: Sequence[Effect]) -> str:
-    """Say what becomes of the groups' signal, "" where a finding says it."""
+    """Describe the change of groups without a signal, "" where the finding does."""
     shares = [percent(getattr(measured[0], side)) for side in SIDES]
     if finding.code == "zero_std_groups" or shares[0] == shares[1]:
         return ""
@@ -325,7 +329,7 @@ def _compare_ties(finding: Finding, measured: Sequence[Effect]) -> str:
 
 
 def _find_again(view: View, finding: Finding) -> Finding | None:
-    """Return what the rule of a finding says of its component in another view."""
+    """Return the same finding, of the same component, in another view, or None."""
     rule = next(rule for rule in VIEW_RULES if finding.code in rule.codes)
     for item in run_rules([rule], view, thresholds=view.thresholds):
         if (item.code, item.component) == (finding.code, finding.component):
@@ -345,7 +349,7 @@ def _badness(finding: Finding) -> float:
 
 def _figures(measured: Sequence[Effect], side: str) -> Record:
     """Return figures "before" or "after" by name, weights by component."""
-    figures: Record = {}
+    figures = {}
     for item in measured:
         value = getattr(item, side)
         if item.component is None:
@@ -357,11 +361,10 @@ def _figures(measured: Sequence[Effect], side: str) -> Record:
 
 
 def _rank(suggestions: list[Suggestion], findings: Findings) -> list[Suggestion]:
-    """Sort suggestions: first, numbered, what certainly improves; last what harms.
+    """Sort suggestions: those that improve first, numbered; those that harm last.
 
-    What is unclear stands between them, as an estimate that may be noise ranks nothing:
-    the answer to the worst finding first, and behind these the changes that leave
-    `MORE_GROUPS_TIED` more of the groups without a signal.
+    Unclear ones stand between them, by their gain to two digits, then those that leave
+    fewer groups without a signal, then the answer to the worst finding.
     """
     codes = [item.code for item in findings]
 
@@ -371,10 +374,8 @@ def _rank(suggestions: list[Suggestion], findings: Findings) -> list[Suggestion]
         trained = 0.0
         if item.trained is not None and item.trained.verdict != "unclear":
             trained = item.trained.gain
-        if item.verdict == "improves":
-            return (0, -trained, -gain)
-        if item.verdict == "harms":
-            return (2, -trained, -gain)
+        if item.verdict in RANKS:
+            return (RANKS[item.verdict], -trained, -gain)
         place = codes.index(item.answers) if item.answers else len(codes)
         gain = 0.0 if item.trained is None else round(item.trained.gain, 2)
         return (1, -gain, item.effects[0].difference > MORE_GROUPS_TIED, place)
@@ -389,9 +390,11 @@ def _rank(suggestions: list[Suggestion], findings: Findings) -> list[Suggestion]
 def _answered_by_normalization(
     view: View, findings: Findings, rows: Sequence[Normalization]
 ) -> list[str]:
-    """Return a note on each certain finding that a normalization answers."""
+    """Return a note on each certain finding that a normalization answers.
+
+    The first of `rows` is the reward as it is.
+    """
     working = {row.code: row for row in rows if row.works}
-    before = {row.part: row.phantom for row in rows if row.code == "as_is"}
     notes = []
     for item in findings:
         if item.evidence.get("inconclusive"):
@@ -402,7 +405,7 @@ def _answered_by_normalization(
                 continue
             effect = row.effect
             if item.code == "phantom":
-                ends = before[row.part], row.phantom
+                ends = rows[0].phantom, row.phantom
                 if ends[0] <= ends[1]:
                     continue
                 effect = f"changes it from {' to '.join(map(percent, ends))}"
@@ -414,8 +417,8 @@ def _answered_by_normalization(
 
 
 def _name_other_ways(item: Suggestion, rows: Sequence[Normalization]) -> Suggestion:
-    """Add what a filter and no scaling make of phantom signal that a change ends."""
-    ways: list[str] = []
+    """Add to a change against phantom signal what a filter and no scaling would do."""
+    ways = []
     for row in rows:
         if row.code in ("filter_task", "no_std"):
             ways.append(f"{row.what}: {percent(row.phantom)}")

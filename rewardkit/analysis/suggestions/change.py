@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from shlex import quote
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, RewardError, preview
-from rewardkit.findings import Finding
+from rewardkit.findings import Findings
 from rewardkit.plain import Plain
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.gates import Gate
@@ -27,8 +27,8 @@ from rewardkit.scoring.scores import Scores, select_rows
 class Change:
     """Other weights, attributes of components, extractors of fields, added components.
 
-    `components` maps a name to the attributes that are replaced, such as its gate or
-    function. A component whose new gate is on a later one moves to the end.
+    `components` maps a name to new attributes, such as its gate or function. One with a
+    gate on a later component moves to the end.
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Change:
 
     @property
     def options(self) -> str:
-        """Return the options of `rewardkit whatif` that try it; "" without any."""
+        """Return the options of `rewardkit whatif` that try it, "" without any."""
         options = []
         for name, weight in self.weights.items():
             options.append(f"--weight {quote(f'{name}={weight:g}')}")
@@ -221,8 +221,7 @@ PHRASES = {
 class Proposal:
     """A `change` of the reward of `scores` that answers findings, and `why`.
 
-    It is not measured yet. `after` is what else there is to say; `examples` are rows to
-    read.
+    It is not measured yet. `after` holds further figures, `examples` rows to read.
     """
 
     code: str
@@ -240,29 +239,22 @@ class Proposal:
 
     @property
     def phrase(self) -> str:
-        """Return what it does, such as "partial credit for 'correct'"."""
+        """Return what the change does in words, as `describe_change` has it."""
         return describe_change(self.code, self.component)
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A change that would fit and is not proposed: `reason` says which, and why."""
+    """A change that is not proposed: `reason` says which one, and why."""
 
     reason: str
 
 
 Proposals = Iterator[Proposal | LeftOut]
-ProposalRule = Callable[[View, Scores, Collection[Finding]], Proposals]
+ProposalRule = Callable[[View, Scores, Findings], Proposals]
 """A rule: what to propose for one reward, its scores and its certain findings."""
 
 
 def describe_change(code: str, component: str) -> str:
     """Return what a change does, such as "partial credit for 'correct'"."""
     return PHRASES[code].format(repr(component))
-
-
-def has_finding(
-    findings: Collection[Finding], code: str, component: str | None
-) -> bool:
-    """Return whether there is a finding of a component, or (None) of the reward."""
-    return any(item.code == code and item.component == component for item in findings)

@@ -94,7 +94,7 @@ class Effect(PlainRecord):
 
     @property
     def is_shown(self) -> bool:
-        """Return whether it is worth a line; a weight that hardly moves is not."""
+        """Return whether it is worth a line: a weight that hardly moves is not."""
         is_weight = self.figure == "effective_weight"
         return not is_weight or abs(self.difference) >= LEAST_WEIGHT_CHANGE
 
@@ -180,20 +180,20 @@ def share_in_tied_groups(before: View, after: View) -> float:
 def order_of_added(
     before: View, after: View, change: Change, order: Floats, tests: int
 ) -> tuple[float, bool]:
-    """Return how far what a change adds orders siblings as `order` does.
+    """Return how well the added payment by itself orders siblings as `order` does.
 
-    Where a reward orders them worse than chance, noise brings it nearer to chance, so
-    that what is added has to be asked by itself.
+    If a reward orders them worse than chance, even added noise improves the order of
+    the sum.
 
     Args:
         before: The view before the change.
         after: The view after it.
         change: What is changed.
-        order: What is right of each row, such as the label, (rows,).
-        tests: How many changes are compared.
+        order: How right each row is, such as the label, (rows,).
+        tests: The number of changes that are compared.
 
     Returns:
-        The share of the pairs of siblings that it orders so, ties half, NaN where
+        The share of the pairs of siblings in the same order, ties half, NaN where
         nothing is added; and whether that may be noise.
     """
     added = [item.name for item in change.added]
@@ -211,10 +211,10 @@ def order_of_added(
 
 
 def certain(difference: float, interval: Interval, tests: int) -> bool:
-    """Return whether a difference is none that noise has by luck.
+    """Return whether a difference is beyond noise.
 
-    Its interval, one of so many `tests`, leaves out 0, and it is `ERRORS` standard
-    errors from it.
+    Its interval, one of `tests`, excludes 0, and it is more than `CERTAIN_ERRORS`
+    standard errors.
     """
     low, high = interval
     error = (high - low) / 2 / NormalDist().inv_cdf(1 - 0.025 / tests)
@@ -230,17 +230,16 @@ def judge_by_label(
 ) -> tuple[str, str]:
     """Judge whether a change improves or harms the order of siblings by the label.
 
-    An added component must itself order them as the label does: where a reward orders
-    them worse than chance, noise brings it nearer to chance. A change is no improvement
-    either where the sibling that it puts first is right less often, which is what the
-    forecast of a policy begins with.
+    An added component must itself order them as the label does, see `order_of_added`.
+    A change is no improvement either if the sibling that it puts first is right less
+    often: that sibling is what a policy learns first.
 
     Args:
         before: The view before the change.
         after: The view after it.
         change: What is changed.
         effect_of: The effects by figure, "label_auc" and "label_best" among them.
-        tests: How many changes are compared.
+        tests: The number of changes that are compared.
 
     Returns:
         "improves", "harms" or "unclear", and the sentence for it.
@@ -321,8 +320,8 @@ class Trained(PlainRecord):
 def train_on(view: View, changed: Sequence[View]) -> list[Trained | None]:
     """Rehearse the training on a view and on each changed one, by the same learners.
 
-    They have the seed and the task of the view, as its forecast has. None where
-    nothing can be told of it.
+    Seed and task are those of the view, as in its forecast. None for each where the
+    outlook of the view cannot be told.
     """
     if not changed or why_untold(view, read_task(view)):
         return [None] * len(changed)

@@ -76,14 +76,14 @@ NORMALIZATION_FIGURES = {
 class Normalization(PlainRecord):
     """One way to normalise and what it does to the advantages.
 
-    `line` makes it: code, or settings of the trainer that the diagnosis is for; ""
-    where there are none. `changed` is the share of the absolute advantage, before and
-    after, that differs, both sides scaled to the same size (an optimiser's step size
-    takes up a common factor); `sign_changes` the share of the rows with an advantage on
-    both sides whose sign turns; `top_decile` the share of the absolute advantage in the
-    tenth of the groups that holds most; `sample_size` the effective sample size
-    as a share of the rows; `zero_std` the share of groups without a signal. `works`:
-    whether it changes anything.
+    `line` makes it: code, or settings of the trainer; "" where there are none.
+    `changed` is the share of the absolute advantage that differs, both sides scaled to
+    the same size, as the step size takes up a common factor. `sign_changes` is the
+    share of the rows with an advantage on both sides whose sign turns, `top_decile` the
+    share of the absolute advantage in the tenth of the groups that holds most,
+    `sample_size` the effective sample size as a share of the rows, `zero_std` the share
+    of groups without a signal, `phantom` the share of the squared advantage in groups
+    in which nothing is right.
     """
 
     code: str

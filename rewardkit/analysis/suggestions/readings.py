@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -23,7 +23,7 @@ from rewardkit.analysis.suggestions.change import (
 from rewardkit.analysis.suggestions.rules import find_fault, prediction_column
 from rewardkit.analysis.view import View
 from rewardkit.answers.kinds import common_kind
-from rewardkit.findings import Finding
+from rewardkit.findings import Findings
 from rewardkit.plain import Record
 from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract import Extractor
@@ -64,10 +64,9 @@ Ways = Record
 
 
 class AnswerReading(NamedTuple):
-    """What is wrong with the primary component, and the column that it compares.
+    """The fault of the primary component, and the column that it compares.
 
-    `fault` says how seldom or often it is earned; `field` is the column without its
-    prefix.
+    `fault` says how rarely or often it is earned; `source` is the column of the scores.
     """
 
     fault: str
@@ -84,11 +83,11 @@ class AnswerReading(NamedTuple):
         return self.source.removeprefix("field/")
 
 
-def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Proposals:
-    """Propose other ways to judge a primary that is hardly, or nearly always, earned.
+def readings(view: View, scores: Scores, findings: Findings) -> Proposals:
+    """Propose other ways to judge a primary that is rarely, or nearly always, earned.
 
-    Each has the rows that would move, and up to five of them to read. Ways that move no
-    row are left out, and those that give the same scores as a simpler one.
+    Each proposal counts the rows that move and has up to five of them to read. Left out
+    are ways that move no row, and ways with the same scores as a simpler one.
     """
     name = view.primary
     fault = _how_earned(view, findings)
@@ -121,8 +120,8 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
         )
 
 
-def _how_earned(view: View, findings: Collection[Finding]) -> str:
-    """Return how the primary is earned; "" where neither rarely nor always."""
+def _how_earned(view: View, findings: Findings) -> str:
+    """Return how rarely or often the primary is earned; "" where that is no fault."""
     primary = view.primary
     fault = find_fault(findings, (*HARDLY_EARNED, *NEARLY_SURE), primary)
     if fault:
@@ -163,7 +162,7 @@ def _list_changes(
 ) -> list[tuple[str, Change]]:
     """List the changes to try, extractors before verifiers, the simplest first."""
     current = view.reward.fields.get(reading.field)
-    extractors: Ways = {}
+    extractors = {}
     if reading.is_looser:
         verifiers = _looser_verifiers(item, kind)
     else:
@@ -185,7 +184,7 @@ def _list_changes(
 def _stricter_extractors(current: Any, kind: Kind) -> Ways:
     """List extractors that take less than the current one of the field."""
     number = extract.number()
-    ways: Ways = {}
+    ways = {}
     if isinstance(current, extract.first_of) and len(current.extractors) > 1:
         ways["only the first of its extractors"] = current.extractors[0]
     if isinstance(current, extract.tag) and current.unclosed:
@@ -197,7 +196,7 @@ def _stricter_extractors(current: Any, kind: Kind) -> Ways:
 
 
 def _looser_extractors(current: Any, kind: Kind, unpaid: Extractor | None) -> Ways:
-    """List extractors that take more than the current one: behind it, then instead."""
+    """List extractors that take more: where the current one fails, or always."""
     plain: Ways = {
         "answer_phrase()": extract.answer_phrase(),
         "boxed()": extract.boxed(),
@@ -224,7 +223,10 @@ def _looser_extractors(current: Any, kind: Kind, unpaid: Extractor | None) -> Wa
 
 
 def _shown_extractor(scores: Scores, view: View) -> Extractor | None:
-    """Return an extractor by the words before the truth in unpaid completions."""
+    """Return an extractor for the words that precede the truth in unpaid completions.
+
+    None where no words are common.
+    """
     counts: Counter[str] = Counter()
     with_truth = 0
     truths = column_values(scores.table["ground_truth"])
@@ -254,7 +256,7 @@ def _shown_extractor(scores: Scores, view: View) -> Extractor | None:
 def _looser_verifiers(item: Component, kind: Kind) -> Ways:
     """List verifiers that accept more: other ways to compare, then a tolerance."""
     base = without_partial(item.function)
-    ways: Ways = {}
+    ways = {}
     for function in LOOSER_VERIFIERS[kind]:
         if function is not base:
             ways[function.__name__] = function
@@ -270,7 +272,7 @@ def _stricter_verifiers(item: Component, kind: Kind) -> Ways:
     plain = verify.numbers_equal if kind == "numbers" else verify.matches
     loose = (verify.contains, verify.f1, verify.closeness, verify.math_equal)
     has_options = base is plain and base is not item.function
-    ways: Ways = {}
+    ways = {}
     if base in loose or has_options:
         ways[plain.__name__] = plain
     ways["the same characters"] = partial(verify.matches, exact=True)
@@ -278,7 +280,7 @@ def _stricter_verifiers(item: Component, kind: Kind) -> Ways:
 
 
 def _attributes_of_verifier(item: Component, field: str) -> Record:
-    """Return the attributes of a component that another verifier needs otherwise."""
+    """Return the attributes that a component must change for another verifier."""
     columns = None if field == "prediction" else {"prediction": field}
     needed = {"columns": columns, "range": (0.0, 1.0), "batch": False, "group": False}
     attributes = {}
@@ -322,7 +324,7 @@ def _propose(
         code = "stricter_reading"
         kinds = (down, judged, up)
         risk = "a stricter way may miss what is right"
-    rows: list[int] = []
+    rows = []
     for mask in kinds:
         rows += spread_out(np.flatnonzero(mask), MOST_EXAMPLES).tolist()
     return Proposal(
@@ -338,10 +340,10 @@ def _propose(
 
 
 def _make_examples(
-    before: Scores, after: Scores, source: str, name: str, rows: Collection[int]
+    before: Scores, after: Scores, source: str, name: str, rows: list[int]
 ) -> tuple[Record, ...]:
     """Return the first rows with what is read and scored before and after."""
-    first = [*rows][:MOST_EXAMPLES]
+    first = rows[:MOST_EXAMPLES]
     columns = {
         "rollout_id": before.table["rollout_id"],
         "old": before.table[source],

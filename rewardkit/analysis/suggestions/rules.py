@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rewardkit.analysis.findings import conclusive
 from rewardkit.analysis.findings.shortcuts import measures_length
 from rewardkit.analysis.statistics import group_stats, ratio
 from rewardkit.analysis.statistics.pairs import concordance
@@ -17,11 +18,10 @@ from rewardkit.analysis.suggestions.change import (
     LeftOut,
     Proposal,
     Proposals,
-    has_finding,
     why_not_run,
 )
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding
+from rewardkit.findings import Findings
 from rewardkit.primitives import measure
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.verify import closeness
@@ -58,7 +58,7 @@ TIED_CODES = (
 """Findings that a further component answers."""
 
 
-def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Proposals:
+def graduate(view: View, scores: Scores, findings: Findings) -> Proposals:
     """Propose partial credit beside an all-or-nothing comparison of numbers."""
     label = _unused_name(view, scores)
     for name, item in view.components.items():
@@ -99,12 +99,12 @@ def _unused_name(view: View, scores: Scores) -> str:
 
 
 def find_fault(
-    findings: Collection[Finding], codes: Iterable[str], *names: str | None
+    findings: Findings, codes: Iterable[str], *names: str | None
 ) -> str | None:
-    """Return the first of these codes found for one of these components, or None."""
+    """Return the first of these codes of which one of the components has a finding."""
     for code in codes:
         for name in names:
-            if has_finding(findings, code, name):
+            if conclusive(findings, code, component=name):
                 return code
     return None
 
@@ -125,13 +125,11 @@ def prediction_column(scores: Scores, item: Component) -> str | None:
     return None
 
 
-def pay_component(
-    view: View, scores: Scores, findings: Collection[Finding]
-) -> Proposals:
-    """Propose a weight for a recorded component that nothing else stands for.
+def pay_component(view: View, scores: Scores, findings: Findings) -> Proposals:
+    """Propose a weight for a component that is recorded and not paid.
 
-    One that says what the trusted label says weighs as much as all else together; one
-    that varies where siblings tie weighs a part of the primary component.
+    One that repeats the trusted label weighs as much as the whole reward; one that
+    varies where siblings tie weighs a part of the primary component.
     """
     primary = abs(view.components[view.primary].weight)
     ties = find_fault(findings, TIED_CODES, None, view.primary)
@@ -153,7 +151,7 @@ def pay_component(
 
 
 def _says_label(view: View, name: str) -> bool:
-    """Return whether the scores of a component are the trusted label, nearly all."""
+    """Return whether nearly all scores of a component equal the trusted label."""
     label = view.context.label
     if label is None:
         return False
@@ -162,17 +160,15 @@ def _says_label(view: View, name: str) -> bool:
     return bool(len(same) and same.mean() >= SAME_AS_LABEL)
 
 
-def gate_component(
-    view: View, scores: Scores, findings: Collection[Finding]
-) -> Proposals:
+def gate_component(view: View, scores: Scores, findings: Findings) -> Proposals:
     """Propose a gate on the task for a component that pays wrong answers too much."""
     low, high = view.span(view.primary)
     is_right = view.primary_scores >= high
     is_wrong = view.primary_scores < high
     if not is_right.any() or high <= low:
         return
-    is_length_biased = has_finding(findings, "length_bias", None)
-    phantom_payers: set[str] = set()
+    is_length_biased = bool(conclusive(findings, "length_bias"))
+    phantom_payers = set()
     for finding in findings:
         if finding.code == "phantom" and finding.severity != "info":
             shares = finding.evidence["by"].items()
@@ -180,8 +176,8 @@ def gate_component(
     for name, item in view.components.items():
         if name in view.task or item.weight <= 0 or item.gate is not None:
             continue
-        is_blamed = has_finding(findings, "dominant", name)
-        is_blamed |= name in phantom_payers
+        is_blamed = name in phantom_payers
+        is_blamed |= bool(conclusive(findings, "dominant", component=name))
         is_blamed |= is_length_biased and _follows_length(view, name)
         pays_wrong = (is_wrong & (np.nan_to_num(view.scores[name]) != 0)).any()
         if not is_blamed or not pays_wrong:
@@ -216,13 +212,11 @@ def _follows_length(view: View, name: str) -> bool:
     return max(auc, 1 - auc) >= view.thresholds["order_bias"]
 
 
-def soften_length(
-    view: View, scores: Scores, findings: Collection[Finding]
-) -> Proposals:
+def soften_length(view: View, scores: Scores, findings: Findings) -> Proposals:
     """Propose a longer fall for a length penalty that decides the advantage."""
-    is_length_biased = has_finding(findings, "length_bias", None)
+    length_bias = conclusive(findings, "length_bias")
     for name, item in view.components.items():
-        is_blamed = is_length_biased or has_finding(findings, "dominant", name)
+        is_blamed = length_bias or conclusive(findings, "dominant", component=name)
         options = _softer_options(item.function)
         is_length = bool(options) or measures_length(item)
         if not is_blamed or not item.weight or not is_length:
@@ -240,8 +234,8 @@ def soften_length(
 
 
 def _softer_options(function: Any) -> dict[str, float]:
-    """Return the options that a softer length function has otherwise, by name."""
-    options: dict[str, float] = {}
+    """Return the new options of a softer length function by name, {} without any."""
+    options = {}
     if isinstance(function, measure.overlong) and function.buffer < function.limit:
         options["buffer"] = min(function.limit, WIDER * function.buffer)
     if isinstance(function, measure.length):
@@ -254,22 +248,16 @@ def _softer_options(function: Any) -> dict[str, float]:
     return options
 
 
-def remove_component(
-    view: View, scores: Scores, findings: Collection[Finding]
-) -> Proposals:
+def remove_component(view: View, scores: Scores, findings: Findings) -> Proposals:
     """Propose weight 0 for a constant, dead, redundant or dominant component."""
     codes = ("constant", "dead", "redundant", "dominant")
     for name, item in view.components.items():
         fault = find_fault(findings, codes, name)
-        if (
-            not fault
-            or name in view.task
-            or item.weight <= 0
-            or view.paid_names == [name]
-        ):
-            continue
+        is_task = name in view.task or view.paid_names == [name]
         if fault == "dominant" and not view.task_is_known:
-            continue  # it may be the task
+            is_task = True  # it may be
+        if not fault or is_task or item.weight <= 0:
+            continue
         why = f"{name!r} is {fault}: record it instead of paying it"
         change = Change(weights={name: 0.0})
         yield Proposal("remove_component", name, why, change, scores)

@@ -41,19 +41,19 @@ NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 class Suggestion(HasPage, PlainRecord):
     """A change of the reward: the code that makes it, and what it measures here.
 
-    `line` stands for itself where it begins with ``replace(`` (`dataclasses.replace`),
-    ``scores.`` or ``reward.``; a component goes to the end of the reward's. In it
-    `reward` is, for a route, the one of `part`. `effects` are the figures with their
-    intervals and their paired difference. `verdict` says whether the change "improves"
-    or "harms": where the task ends in a rehearsed training, by a tenth of the task (see
-    `trained`); where that does not tell, and there is a trusted label, the order of
-    siblings with different labels, by three standard errors and by its interval. Else
-    it is "unclear", or "" where neither could be asked. `rank` numbers those that
-    improve from 1. `answers`
-    is the code of the worst finding that it answers, `outcome` what becomes of that.
-    `examples` are rows to read where another way to read or compare the answer moves
-    their score. `scores` are those with the change made (of its part only, for a
-    route), to diagnose or compare.
+    `line` is a whole expression if it begins with ``replace(`` (`dataclasses.replace`),
+    ``scores.`` or ``reward.``; a component is added at the end of the reward's. Of a
+    route, `reward` in it is the one of `part`.
+
+    `effects` are figures with their intervals and their paired difference. `verdict` is
+    "improves" or "harms": by where the task ends in a rehearsed training, if that moves
+    by a tenth of the task (see `trained`); else by the order of siblings with different
+    trusted labels, if that moves by three standard errors. Otherwise it is "unclear",
+    or "" where neither can be measured. `rank` numbers those that improve from 1.
+
+    `answers` is the code of the worst finding that it answers, `outcome` what becomes
+    of that. `examples` are rows whose score moves with another way to read or compare
+    the answer. `scores` are those after the change (of its part only, for a route).
     """
 
     code: str
@@ -116,9 +116,9 @@ class Suggestion(HasPage, PlainRecord):
 class Suggestions(HasPage):
     """Changes of a reward, the table of normalizations, and what was left out.
 
-    The changes after which training does more of the task come first, then those that
-    make the reward order siblings more like a trusted label; those that make either
-    worse come last. Others are unranked.
+    Changes that improve where training ends come first, then those that improve the
+    order of siblings by a trusted label. Those that make either worse come last. The
+    others are unranked.
     """
 
     changes: tuple[Suggestion, ...]
@@ -133,7 +133,7 @@ class Suggestions(HasPage):
     def record(self) -> list[Record]:
         """Return all as plain data; normalizations as changes from the row "as_is"."""
         changes = [{"kind": "change", **item.record()} for item in self.changes]
-        base: dict[str, dict[str, float]] = {}
+        base = {}
         for row in self.normalization:
             figures = {name: getattr(row, name) for name in NORMALIZATION_FIGURES}
             if row.code == "as_is":
@@ -205,7 +205,7 @@ def _where(item: Suggestion | Normalization) -> str:
 
 
 def _effect_block(effects: Sequence[Effect]) -> Block:
-    """Return a row an effect that is worth one; a line where nothing moves."""
+    """Return a table of the effects; one line where nothing moves."""
     if not any(item.difference for item in effects):
         values = []
         for item in effects:
