@@ -347,11 +347,12 @@ def diagnose(
             ),
         )
     findings = sorted(scored.merge_causes(findings), key=_rank)
-    notes: list[str] = []
+    notes = []
     if finite.reward.is_scheduled and views and views[0].context.steps is None:
         notes.append(FIRST_WEIGHTS)
-    for part in wholes if by is not None else ():
-        notes += explain_slices(finite, part, names)
+    if by is not None:
+        for part in wholes:
+            notes += explain_slices(finite, part, names)
     diagnosis = Diagnosis(
         finite,
         tuple(findings),

@@ -259,7 +259,7 @@ class Forecast(HasPage):
         return Page(name, blocks, outlook.sentence)
 
     def _figure_rows(self) -> list[list[str]]:
-        rows: list[list[str]] = []
+        rows = []
         for pace, figure in self.curves:
             if pace == "gentle":
                 curves = [self.curves[key, figure] for key in PACES]

@@ -232,7 +232,7 @@ def signal_of(view: View, rows: Mask) -> Record:
             "none_right": group_stats(primary, groups).high == least,
         }
     )
-    shares: Record = {**silent[several].mean()}
+    shares = {**silent[several].mean()}
     mean_name = "mean_primary" if view.part else f"mean_{view.primary}"
     return {
         "groups": len(kinds),

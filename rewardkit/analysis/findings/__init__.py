@@ -39,25 +39,25 @@ def finding(
     cost: float | None = None,
     **evidence: Any,
 ) -> Finding:
-    """Return a finding, as its row of `findings.toml` has it where nothing is given.
+    """Return a finding, with defaults from its row of `findings.toml`.
 
-    Where it has a side, the value has to be past its limit for certain: a one-sided
-    question, decided at an error of 5 % by the near end of a 90 % interval; the
-    interval that is shown is a two-sided one of 95 %. Otherwise, and where the groups
-    are too few, the finding is inconclusive and for information.
+    If the row or `past` names a side of the limit, the value must be past the limit
+    for certain: a one-sided test at an error of 5 %, by the near end of a 90 %
+    interval (the interval that is shown is a two-sided one of 95 %). If it is not, or
+    if there are too few groups, the finding is inconclusive and for information.
 
     Args:
         view: the rows it is of.
         code: its code.
         component: the component it is of; None: the reward.
-        n: how much the value was measured on.
+        n: the number of rows, groups or pairs that the value was measured on.
         limit: the threshold.
-        severity: where it is not that of the table.
-        past: the side of the limit, "above" or "below", if not that of the table.
-        compared: value and interval that the limit applies to instead of its own.
-        tests: how many such questions are asked together.
+        severity: replaces that of the table.
+        past: the side of the limit, "above" or "below"; replaces that of the table.
+        compared: value and interval to hold against the limit in place of its own.
+        tests: the number of tests that the error holds for together.
         reading: rows worth reading, a mask or places.
-        answers: codes of suggestions, where they are not those of the table.
+        answers: codes of suggestions; replace those of the table.
         cost: what it costs, 0 to 1; by default its value.
         **evidence: its `value` and `interval`, as `share` measures them, and what its
             sentence needs.
@@ -92,11 +92,10 @@ def finding(
 def _undecided(
     view: View, value: float, interval: Interval, past: str, limit: float, tests: int
 ) -> Record:
-    """Return the evidence that a value may not be past its limit; {} if it is."""
-    is_above = past == "above"
-    shown_end = interval[0] if is_above else interval[1]
-    end = deciding_end(value, shown_end, view.bootstrap.tests * tests)
-    if (is_above and end >= limit) or (not is_above and end <= limit):
+    """Return the evidence that a value may not be past its limit, or {}."""
+    sign, near_end = (1, interval[0]) if past == "above" else (-1, interval[1])
+    end = deciding_end(value, near_end, view.bootstrap.tests * tests)
+    if sign * (end - limit) >= 0:
         return {}
     gap = abs(value - limit)
     half = abs(value - end)
@@ -108,7 +107,7 @@ def _undecided(
 
 
 def components_that_fail(findings: Findings) -> set[str | None]:
-    """Return the components that failed on so many rows that the rest says little."""
+    """Return the components that failed on too many rows for other findings."""
     errors = [item for item in findings if item.code == "errors"]
     return {item.component for item in errors if item.severity == "high"}
 

@@ -15,14 +15,18 @@ MOST_OF_SIGNAL = 0.5
 
 
 def judge_by_outlook(item: Finding, view: View) -> Finding:
-    """Return phantom signal with the severity of what a rehearsed training does.
+    """Set the severity of phantom signal by a rehearsed training, which calls nothing.
 
-    For information where the task rises; a warning where it falls at both paces, and
-    high where something is known to take over as well; at most a warning where it falls
-    at one. A warning, too, where most of the signal is phantom and the task falls at
-    one pace, or with other seeds; else as it is. That tells the real runs of
-    `data/training` that fall from others; how much phantom signal there is, and its
-    direction, do not. Nothing is called to find out.
+    - The task rises: for information; a warning if most of the signal is phantom and
+      the task falls with other seeds.
+    - The task falls at both paces: high if a kind of completions takes over, else a
+      warning.
+    - The task falls at one pace: a warning if most of the signal is phantom or the
+      severity was high.
+    - Otherwise it stays.
+
+    This tells the real runs of `data/training` that fall from the others. The amount of
+    phantom signal and its direction do not.
     """
     if item.evidence.get("inconclusive"):
         return item
@@ -39,8 +43,7 @@ def judge_by_outlook(item: Finding, view: View) -> Finding:
             severity = "warn" if is_most and other == "falls" else "info"
         elif task == "falls":
             best = outlook_of(outlook.start, max(outlook.gentle, outlook.fast))
-            is_sure = best == "falls" and outlook.takes_over is not None
-            if is_sure:
+            if best == "falls" and outlook.takes_over is not None:
                 severity = "high"
             elif best == "falls" or severity == "high" or is_most:
                 severity = "warn"

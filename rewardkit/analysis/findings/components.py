@@ -52,10 +52,10 @@ def lost_rows(
     error: float = 0.01,
     lost_rows_high: float = 0.2,  # our choice
 ) -> Iterator[Finding]:
-    """Find rows that lack a score; infinite scores have a rule of their own.
+    """Find rows that lack a score, except infinite ones, which `not_finite` reports.
 
-    If rows lack keys that other rows return, only the first paid component that lacks
-    its score is named.
+    A key that a function's result lacks is reported once, of the first paid component
+    that reads such a key.
     """
     limits = {"errors": error, "out_of_range": error, "abstentions": abstained}
     is_key_told = False
@@ -96,11 +96,11 @@ def _lost(view: View, name: str) -> dict[str, Codes]:
 def _lost_rows(
     view: View, name: str, code: str, rows: Codes, limit: float, high: float
 ) -> Finding:
-    """Return the finding of lost rows: a warning from `limit`, grave from `high`.
+    """Return the finding of lost rows: a warning from `limit`, high from `high`.
 
-    Prompts that are left out with all their completions lose no comparison between
-    siblings: that many are grave, fewer are for information, as are those of a source
-    that another component scores.
+    Below `high`, abstentions on whole groups are for information, as no comparison
+    between siblings is lost. So are all abstentions on rows of a source that another
+    component scores.
     """
     lost = len(rows) / len(view)
     is_paid = view.components[name].weight != 0
@@ -138,7 +138,7 @@ def _are_whole_groups(view: View, rows: Codes) -> bool:
 
 
 def _describe_loss(missing: float, *, is_paid: bool) -> str:
-    """Say what it did to the rewards of the rows, of which a share is missing."""
+    """Say what happens to the rewards of the rows, of which a share is missing."""
     if missing >= 1:
         return "their reward is missing, not low"
     if missing > 0:
@@ -228,15 +228,17 @@ def dominant(
     outweighs: float = 0.1,  # more than one declared heavier, by so much: our choice
     over_declared: float = 0.3,  # more than its share of the weights: our choice
 ) -> Iterator[Finding]:
-    """Find components whose share of the squared advantage is larger than it should be.
+    """Find components whose share of the squared advantage is too large.
 
-    Larger than half, than that of a component declared heavier, or than declared;
-    reported by the surest of the three. A task that is tied leaves all to whatever
-    varies, at any weight, which `phantom` reports: so the component must also hold more
-    than it declares, or half, in the groups in which the task varies. A component as
-    heavy as the task that says why is so by design. What never varies among siblings
-    declares nothing here. Where nothing says which component is the task, none is
-    spared; scores of a log that tell right answers from wrong are.
+    Larger than half, than its share of the weights, or than that of a component with a
+    larger weight; the surest of the three is reported.
+
+    Where siblings tie in the task, all of the advantage goes to whatever varies, which
+    `phantom` reports. So the component must also hold more than its share of the
+    weights, or half, in the groups in which the task varies. A component as heavy as
+    the task that says why is so by design. Components that never vary among siblings
+    have no share of the weights here. The task is spared if it is known, and so are
+    recorded scores that tell right answers from wrong ones.
     """
     if not view.varies or not view.effective_weights:
         return
@@ -287,8 +289,8 @@ def _dominant(
 ) -> Finding:
     """Return the finding that a component holds too much.
 
-    It is conclusive by the interval of what is compared, its share less what is
-    `subtracted`; shown is the share itself.
+    The share of the component is shown. The share less `subtracted` decides, by its
+    interval, whether the finding is conclusive.
     """
     shares = view.group_shares[name]
     mass = view.group_mass
@@ -371,7 +373,6 @@ def switch(
             None,
             n=len(view),
             severity="warn" if is_harmful else "info",
-            cost=float(max(lost, turned)),
             reading=is_lost[view.groups],
             step=step,
             names=names[step],

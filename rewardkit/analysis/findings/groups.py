@@ -18,7 +18,6 @@ from rewardkit.analysis.findings import (
 from rewardkit.analysis.findings.sparsity import constant
 from rewardkit.analysis.statistics import (
     ZERO_STD,
-    Codes,
     Floats,
     Mask,
     count_ties,
@@ -176,10 +175,10 @@ def clustered(
 ) -> Iterator[Finding]:
     """Find that most siblings earn the same although the reward has several levels.
 
-    Other findings name a binary reward, and one whose commonest value is a task that
-    nearly all miss or solve. Groups that are tied at another reward than the commonest
-    do not count: they are silent, but the reward takes many values. Under GDPO the
-    levels of the reward do not matter.
+    Other findings name a binary reward, and a task that nearly all miss or solve. Only
+    groups tied at the commonest reward count: ties at many different rewards do not
+    mean that the reward has few values. Under GDPO the levels of the reward do not
+    matter.
     """
     rewards = view.rewards[view.is_judged]
     if view.training.name == "gdpo" or len(rewards) < 2 or not view.varies:
@@ -220,9 +219,8 @@ def _commonest(view: View) -> float:
 
 
 def _equal(values: Floats, value: float) -> Mask:
-    """Return which values are this one, up to the last digits of a sum."""
-    tolerance = ZERO_STD * max(1.0, abs(value))
-    return np.abs(values - value) <= tolerance
+    """Return which values equal this one, up to the last digits of a sum."""
+    return np.isclose(values, value, rtol=ZERO_STD, atol=ZERO_STD)
 
 
 @rule("zero_std_groups")
@@ -305,11 +303,11 @@ def unsteady(
     *,
     unsteady: float = 0.05,  # share of the texts that siblings repeat: our choice
 ) -> Iterator[Finding]:
-    """Find siblings that are the same text, turn by turn, and earn apart.
+    """Find siblings that are the same text, turn by turn, and earn different rewards.
 
-    With the columns that the reward asks for by name being the same, too, a judge, a
-    tool or chance decides, and training pushes a text both ways. The rewards
-    of one text lie apart by a quarter of the span, on two prompts or more.
+    The columns that the reward asks for are the same, too. So a judge, a tool or chance
+    decides, and training pushes a text both ways. The rewards of one text must lie
+    apart by a quarter of the span, on two prompts or more.
     """
     if view.is_judged.sum() < 2 or not view.varies:
         return
@@ -325,7 +323,7 @@ def unsteady(
         texts = [f"{text}\0{cell}" for text, cell in zip(texts, cells, strict=True)]
     groups = view.groups[rows]
     codes = pd.DataFrame({"group": groups, "text": marks_of(texts)})
-    repeats: Codes = np.asarray(codes.groupby(["group", "text"]).ngroup())
+    repeats = np.asarray(codes.groupby(["group", "text"]).ngroup())
     stats = group_stats(view.rewards[rows], repeats)
     span = float(np.nanmax(view.rewards) - np.nanmin(view.rewards))
     is_apart = stats.has_pairs & (stats.high - stats.low >= LEAST_APART * span)

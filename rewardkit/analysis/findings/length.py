@@ -43,11 +43,11 @@ ONE_SIDE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class AlikeRows:
-    """Rows that should earn the same but for their length.
+    """Classes of rows that should earn the same, whatever their length.
 
-    `classes` are codes, -1 for rows that are like no other; `is_right` says which are
-    right, or paid better, None where nothing tells two kinds apart. `right`, `wrong`
-    are what the two are called.
+    `classes` are codes, -1 for rows without a class. `is_right` marks the rows that are
+    right, or paid better; None where nothing tells two kinds apart. `right` and `wrong`
+    are the names of the two.
     """
 
     classes: Codes
@@ -78,17 +78,17 @@ def length_curve(
     is_right = is_alike if alike.is_right is None else is_alike & alike.is_right
     is_free = _are_free(view, is_right)
     is_alike, is_right = is_alike & is_free, is_right & is_free
-    fit = _fit(view, alike, is_right)
+    fit = _fit(view, alike.classes, is_right)
     if fit is None or fit.curve.explained < length_explains:
         return
-    wrong: LengthCurve | None = None
+    wrong = None
     if alike.is_right is None:
         levels = group_stats(view.rewards[is_alike], alike.classes[is_alike]).mean
         span = 2 * float(np.nanstd(levels))
     else:
         is_wrong = is_alike & ~alike.is_right
         span = float(view.rewards[is_right].mean() - view.rewards[is_wrong].mean())
-        wrong_fit = _fit(view, alike, is_wrong)
+        wrong_fit = _fit(view, alike.classes, is_wrong)
         if wrong_fit is not None:
             wrong = wrong_fit.curve
         elif is_wrong.any():  # they earn the same at each length
@@ -123,11 +123,11 @@ def length_curve(
 
 
 def _are_free(view: View, is_right: Mask) -> Mask:
-    """Return the rows whose prompt asks for no length, which may well count, (rows,).
+    """Return the rows whose prompt asks for no length, (rows,).
 
-    All that are read where it does not count: prompts that ask for other lengths, or
-    for none, have one curve. Of a large log in which some prompts ask for a length only
-    rows that are read.
+    A length that a prompt asks for may well decide the reward. If one curve fits all
+    prompts, whatever length they ask for, all rows that are read count. If no prompt
+    asks for a length, all rows do.
     """
     table = view.context.table
     if "prompt" not in table:
@@ -145,20 +145,15 @@ def _are_free(view: View, is_right: Mask) -> Mask:
     is_read = is_right[places]
     _, counts = np.unique(wishes[codes][is_read], return_counts=True)
     if counts.max(initial=0) <= MOST_OF_ONE_LENGTH * is_read.sum():
-        rows = places[is_read]
-        fit = fit_curve(
-            view.context.lengths[rows],
-            view.rewards[rows],
-            np.zeros(len(rows), dtype=int),
-            view.bootstrap.prompts[rows],
-        )
+        fit = _fit(view, np.zeros(len(view), dtype=int), places[is_read])
         if fit is not None and fit.curve.explained >= ONE_CURVE:
             is_free[places] = True
     return is_free
 
 
-def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
-    classes = np.unique(alike.classes[rows], return_inverse=True)[1]
+def _fit(view: View, classes: Codes, rows: Mask | Codes) -> CurveFit | None:
+    """Fit the rewards of some rows by length, among those of the same class."""
+    classes = np.unique(classes[rows], return_inverse=True)[1]
     lengths = view.context.lengths[rows]
     prompts = view.bootstrap.prompts[rows]
     return fit_curve(lengths, view.rewards[rows], classes, prompts)
@@ -167,9 +162,9 @@ def _fit(view: View, alike: AlikeRows, rows: Mask) -> CurveFit | None:
 def find_forms(view: View) -> Codes:
     """Return codes of the form of completions, (rows,), -1 for rows that are not read.
 
-    The form is which marks there are, which stand there twice, and whether text stands
-    beside them: a reward that asks for some marks is none of length, which they change.
-    All 0 where no mark tells forms apart.
+    The form is the set of marks, which of them occur twice, and whether text stands
+    before or behind them. Marks change the length, but a reward for marks is no reward
+    for length. All 0 where marks tell no forms apart.
     """
     places = np.flatnonzero(rows_to_read(view.groups))
     forms = list(map(_form, view.completions[places].tolist()))
@@ -235,8 +230,8 @@ def _alike_by_answer(view: View, forms: Codes) -> AlikeRows | None:
 def _split_answers(rewards: Floats, classes: Codes) -> Mask | None:
     """Return which rows state an answer that is paid better; None where none is.
 
-    Answers fall into two piles by their mean reward where nearly all rows lie on the
-    side of their answer.
+    Answers are split into two piles by their mean reward. The split counts if nearly
+    all rows lie on the same side as the mean of their answer.
     """
     is_alike = classes >= 0
     means = group_stats(rewards[is_alike], classes[is_alike]).mean

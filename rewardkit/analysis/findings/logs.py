@@ -176,7 +176,7 @@ def parts_of_total(scored: Scored, findings: Findings) -> Iterator[Finding]:
 def unread_keys(scored: Scored, findings: Findings) -> Iterator[Finding]:
     """Find numbers in a function's results under keys that its first result lacked."""
     scores = scored.scores
-    read_keys: dict[str, set[str]] = defaultdict(set)
+    read_keys = defaultdict(set)
     for component in scores.reward.components:
         described = RESULT_KEY.match(describe(component.function))
         if described:
@@ -184,7 +184,7 @@ def unread_keys(scored: Scored, findings: Findings) -> Iterator[Finding]:
                 read_keys[name].add(ast.literal_eval(described[1]))
     total = len(scores)
     for name, keys in read_keys.items():
-        rows: dict[str, list[int]] = defaultdict(list)
+        rows = defaultdict(list)
         for row, result in enumerate(column_values(scores.table[f"field/{name}"])):
             if not isinstance(result, Mapping):
                 continue

@@ -154,10 +154,10 @@ def without_reward(
 
 @rule(*LOGGED_CODES, "truth_unpaid", "other_scale")
 def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
-    """Find right completions that earned nothing, and others that are paid as such.
+    """Find right completions that earned nothing, and wrong ones that are paid.
 
-    They are those that probes find before they try anything. Whole groups are read, of
-    a long log some.
+    Probes look for the same in a log before they try anything. Of a long log some whole
+    groups are read.
     """
     for view in scored.views:
         label = view.context.label
@@ -184,7 +184,7 @@ def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
 
 
 def _report_scale(scored: Scored, part: str, scale: OtherScale) -> Finding:
-    """Return the finding of answers on another scale; all is of its cause."""
+    """Return the finding of answers on another scale."""
     ids = [answer.row["rollout_id"] for answer in scale.answers]
     return Finding(
         "other_scale",
@@ -204,9 +204,9 @@ def _report_scale(scored: Scored, part: str, scale: OtherScale) -> Finding:
 
 
 def _earned_by_task(view: View) -> dict[str, Floats]:
-    """Return what the task's components earned, (rows,); NaN where not judged.
+    """Return what each component of the task earned, (rows,), NaN where not judged.
 
-    Without a component that is known to be the task all that was paid counts.
+    The whole reward where no component is known to be the task.
     """
     if len(view.paid_names) < 2 or not view.task_is_known:
         return {"": view.rewards}
@@ -238,10 +238,10 @@ def _report(scored: Scored, part: str, misjudged: Misjudged) -> Finding:
 
 
 def merge_causes(findings: Findings) -> list[Finding]:
-    """Return findings of which none repeats what logged rows show.
+    """Return the findings without those that repeat what logged rows show.
 
-    A label that disagrees says which rows of it do; length that moves the reward is the
-    same as right answers that lose by their length.
+    A label that disagrees takes in the rows that disagree. Length that moves the reward
+    is the same fault as right answers that lose by their length.
     """
     alarms = {
         (item.code, item.part): item for item in findings if item.severity != "info"
