@@ -50,10 +50,11 @@ ADDS_UP = "weighted_sum"
 
 @dataclass(frozen=True)
 class BestOf:
-    """What the best of n siblings by reward does of the task, beside a random one.
+    """The share of the task done by the best of n siblings by reward.
 
-    `n` is the median size of a group; `before` and `after` are shares done of the task,
-    `interval` is that of `after`, 95 %. NaN where nothing says what is right.
+    `n` is the median size of a group, `before` the share done by a random sibling,
+    `after` that by the best one, with its `interval`, 95 %. NaN where the task is not
+    known.
     """
 
     n: int
@@ -64,10 +65,10 @@ class BestOf:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast(HasPage):
-    """What training would make of a reward, by rehearsal: see `rehearsals`.
+    """The rehearsed training on a reward, see `rehearsals`.
 
     `outlook` says what becomes of the task, `table` has the curves, `best_of` is for
-    those who pick the best of n and train nothing. `notes` say what is left out.
+    picking the best of n without training. `notes` say what is left out.
     """
 
     scores: Scores = field(repr=False)
@@ -143,9 +144,9 @@ class Forecast(HasPage):
 
     @cached_property
     def gated(self) -> Outlook | None:
-        """Return the outlook with what takes over paid to right completions alone.
+        """Return the outlook with the component that takes over gated by the task.
 
-        None where the task does not fall, or nothing can be gated.
+        None if the task does not fall, or no component can be gated.
         """
         outlook = self.outlook
         part = self.worst_part
@@ -311,7 +312,7 @@ def called(figure: str) -> str:
 
 
 def rounded(value: float) -> str:
-    """Write a figure of learners, whose noise makes the rest of its digits.
+    """Write a figure of learners with three decimals: further ones are noise.
 
     >>> rounded(0.0004), rounded(0.8064), rounded(479.4)
     ('0', '0.806', '479')
@@ -320,7 +321,7 @@ def rounded(value: float) -> str:
 
 
 def _describe_start(view: View) -> str:
-    """Say which steps of a run learners begin as, "" where the log is of no run."""
+    """Say at which steps of a run the learners start, "" where the log is of no run."""
     is_start = view.stages == 0
     if is_start.all():
         return ""
@@ -333,7 +334,7 @@ def _describe_start(view: View) -> str:
 
 
 def _describe_lost_by_rate(run: Rehearsal) -> str:
-    """Say how many learners lose the task however it is paid, "" where none does."""
+    """Say how many learners lose the task by the learning rate, "" where none does."""
     counts = []
     for pace in PACES:
         count = int((run.pace == pace).sum())
@@ -349,7 +350,7 @@ def _describe_lost_by_rate(run: Rehearsal) -> str:
 
 
 def _best_of(view: View) -> BestOf:
-    """Return what the best siblings by reward do of the task, of groups of several."""
+    """Return the share of the task that the best siblings by reward do."""
     task = read_task(view)
     rewards = np.where(view.stages == 0, view.rewards, np.nan)
     size = int(np.median(view.stats.count[view.stats.has_pairs]))

@@ -1,4 +1,4 @@
-"""The total of a log beside its parts: which weights make the one of the others."""
+"""The total of a log and its parts: the weights with which the parts add up to it."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def weigh_as_trained(scores: Scores, training: Training) -> Scores:
 def weigh_parts(scores: Scores) -> Scores:
     """Return the scores of a log with the weights that its parts have in its total.
 
-    The same object where the log has no total, where parts are weighed already, or
-    where they do not add up to it. The total is only recorded then, as it is no further
-    component: two parts that cancel show in their scores and not in their sum.
+    The total then has no weight, as it is no further component: two parts that cancel
+    show in their scores and not in their sum. The same object is returned if the log
+    has no total, if its parts have weights, or if they do not add up to it.
     """
     reward = scores.reward
     logged = scores.rollouts.logged

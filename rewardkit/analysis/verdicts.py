@@ -1,4 +1,4 @@
-"""Verdicts: what says of each completion whether it did the task."""
+"""Verdicts: whether each completion did the task, and what says so."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ LEAST_JUDGED = 0.8
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """What says of each row whether the task was done.
+    """The verdict on each row: how far it did the task.
 
-    `name` is the component, label or column, "" where stated answers were compared with
-    truths. `scores`, (rows,), are NaN where nothing is known; `low` is the score of a
-    completion that did nothing of the task.
+    `name` is the component, label or column that says it, "" for stated answers that
+    were compared with truths. `scores`, (rows,), are NaN where nothing is known; `low`
+    is the score of a completion that did nothing of the task.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Verdicts:
 
     @property
     def words(self) -> str:
-        """Return what it is called in a sentence."""
+        """Return its name for sentences."""
         return repr(self.name) if self.name else "the stated answers"
 
 
@@ -52,10 +52,10 @@ def find_verdicts(
     context: Context,
     groups: Codes,
 ) -> Verdicts | None:
-    """Return what says which rows did the task where no component is known to be it.
+    """Return the verdicts where no component is known to be the task, or None.
 
-    A label; else the two values of a lone number, a recorded score or column of such a
-    name, or the stated answers. None where nothing says it.
+    A label; else the only paid component if it has two values; else a recorded score or
+    column that is named like a verdict; else the stated answers.
 
     Args:
         scores: by component, (rows,) each.
@@ -83,7 +83,7 @@ def find_verdicts(
 
 
 def _has_truths_in_words(table: pd.DataFrame) -> bool:
-    """Return whether most truths are texts of some words, which others may say, too."""
+    """Return whether most truths are texts of some words, which can be rephrased."""
     truths = column_values(table["ground_truth"].iloc[:MOST_TRUTHS_READ])
     texts = [read_truth(truth) or "" for truth in truths]
     are_long = [kind_of(text) == "text" and len(text.split()) > 2 for text in texts]
@@ -91,13 +91,12 @@ def _has_truths_in_words(table: pd.DataFrame) -> bool:
 
 
 def _contradict(verdicts: Floats, rewards: Floats, *, has_words: bool) -> bool:
-    """Return whether most of what earns full marks is not what is right, and reversed.
+    """Return whether most rows of full reward are not right, and reversed.
 
-    Then the answers are read in another way than the task means them: truths in one
-    notation, answers in another. A reward that pays wrong answers as well pays right
-    ones; one that pays a part of the right ones pays few others. Of truths that may be
-    said in other words (`has_words`) what is paid may say them: there it is enough that
-    most of what earns full marks is another text.
+    Then the answers are misread, such as truths in one notation and answers in another:
+    a reward that also pays wrong answers still pays right ones, and one that pays some
+    of the right ones pays few others. Truths of some words (`has_words`) can be
+    rephrased: there it is enough that most rows of full reward are not right.
     """
     is_read = in_both(verdicts, rewards)
     if not is_read.any():
@@ -114,7 +113,7 @@ def _levels(values: Floats) -> Floats:
 
 
 def rows_to_read(groups: Codes, most: int = MOST_READ_ROWS) -> Mask:
-    """Return which rows are read: whole groups, evenly spaced, about so many rows."""
+    """Return the rows to read: evenly spaced whole groups of about `most` rows."""
     step = max(1, -(-len(groups) // most))
     return np.asarray(groups % step == 0)
 
@@ -146,7 +145,7 @@ def read_answers(
 def judge_by_answers(
     table: pd.DataFrame, groups: Codes, most: int = MOST_READ_ROWS
 ) -> Verdicts | None:
-    """Return what stated answers say; None where most cannot be read, or all agree."""
+    """Return the verdicts of stated answers; None if few can be read or all agree."""
     scores, is_read = read_answers(table, groups, most)
     return _of_answers(scores, int(is_read.sum()))
 
@@ -159,10 +158,10 @@ def _of_answers(scores: Floats, rows_read: int) -> Verdicts | None:
 
 
 def judge_by_objects(table: pd.DataFrame, groups: Codes) -> Verdicts | None:
-    """Return which completions state the JSON object that is their truth.
+    """Return the verdicts on completions whose truths are JSON objects.
 
-    None where truths are no objects that completions state, too few can be read, or all
-    agree. A completion without a readable object has no verdict.
+    None if truths are no objects, too few can be read, or all agree. A completion
+    without a readable object has no verdict.
     """
     if "ground_truth" not in table:
         return None

@@ -55,8 +55,8 @@ class WhatIf(HasPage, PlainRecord):
     def trained(self) -> dict[str, Trained]:
         """Return what training would make of the task in each part, before and after.
 
-        Rehearsed when it is asked for first; without parts where that cannot be told,
-        or where rows must be scored first.
+        Rehearsed when it is first asked for. Empty if rows must be scored first;
+        without parts whose outlook cannot be told.
         """
         trained: dict[str, Trained] = {}
         if self.to_score:

@@ -315,15 +315,13 @@ def unsteady(
         return
     rows = np.arange(len(view))[view.few]
     table = view.context.table.iloc[rows]
-    texts = list(map(str, view.conversation_marks.tolist()))
-    for name in {*view.reward.needs} & {*table.columns}:
-        if name in ("completion", "messages") or name.startswith(LOGGED):
-            continue
-        cells = table[name].tolist()
-        texts = [f"{text}\0{cell}" for text, cell in zip(texts, cells, strict=True)]
     groups = view.groups[rows]
-    codes = pd.DataFrame({"group": groups, "text": marks_of(texts)})
-    repeats = np.asarray(codes.groupby(["group", "text"]).ngroup())
+    columns = {"group": groups.astype(float), "text": view.conversation_marks}
+    for name in {*view.reward.needs} & {*table.columns} - {"completion", "messages"}:
+        if not name.startswith(LOGGED):
+            cells = list(map(str, table[name].tolist()))
+            columns[f"cell/{name}"] = marks_of(cells)
+    repeats = np.asarray(pd.DataFrame(columns).groupby([*columns]).ngroup())
     stats = group_stats(view.rewards[rows], repeats)
     span = float(np.nanmax(view.rewards) - np.nanmin(view.rewards))
     is_apart = stats.has_pairs & (stats.high - stats.low >= LEAST_APART * span)

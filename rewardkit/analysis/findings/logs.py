@@ -1,4 +1,4 @@
-"""Rules on what a log, or a function's result, has beside the scores made here."""
+"""Rules on what a log, or a function's result, has besides the computed scores."""
 
 from __future__ import annotations
 
@@ -38,12 +38,11 @@ RESULT_KEY = re.compile(r"rk\.targets\.adapter\.Key\(('[^']*'|\"[^\"]*\")")
 
 @rule("log_mismatch", "log_not_compared")
 def log_mismatch(scored: Scored, findings: Findings) -> Iterator[Finding]:
-    """Find where the log's reward and scores are not what was computed here.
+    """Find where rewards and scores of the log differ from those computed here.
 
-    Like with like: a score of the log with the component of its name, its total with
-    the reward. A lone score of a component's name is no total where the reward has
-    other components. Nothing where they agree, where the log has none, and for a reward
-    that is read from the log itself.
+    A score of the log is compared with the component of its name, its total with the
+    reward. A lone score with the name of a component is no total if the reward has
+    other components. A reward that is read from the log itself is not compared.
     """
     scores = scored.scores
     logged = scores.rollouts.logged
@@ -94,10 +93,10 @@ def _mismatch(
 
 
 def find_lacked(table: pd.DataFrame, differs: Mask) -> dict[str, Any]:
-    """Return the evidence of a column that all rows that differ lack.
+    """Return the evidence of a column that all differing rows lack, {} without one.
 
-    A join leaves out where a prompt stands in several rows that differ. Other rows may
-    lack it, too: `lacking` counts all that do.
+    A join leaves columns empty where a prompt stands in several rows. `lacking` counts
+    all rows that lack the column.
     """
     for name in table.columns:
         is_missing = table[name].isna().to_numpy()
@@ -110,9 +109,9 @@ def find_lacked(table: pd.DataFrame, differs: Mask) -> dict[str, Any]:
 
 
 def _rounding_of(values: Floats) -> float:
-    """Return by how much values may be rounded: half a unit of their last decimal.
+    """Return half a unit of the last decimal of the values, the third to the sixth.
 
-    It is looked for among the third to the sixth; 0 where they have more.
+    0 where they have more decimals.
     """
     for decimals in range(3, 7):
         if np.allclose(values, values.round(decimals), rtol=0, atol=1e-12):
@@ -124,8 +123,8 @@ def compare_with_log(ours: Floats, theirs: Floats) -> tuple[dict[str, Any], Code
     """Compare scores with those that the log has, each (rows,), NaN for none.
 
     Returns:
-        What a finding says of it, and the rows that differ: the largest differences
-        first, then those that only the log has a score for.
+        The evidence for a finding, and the rows that differ: the largest differences
+        first, then rows that only the log has a score for.
     """
     logged = ~np.isnan(theirs)
     both = logged & ~np.isnan(ours)

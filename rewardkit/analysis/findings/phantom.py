@@ -23,10 +23,10 @@ Our choice.
 
 @dataclass(frozen=True)
 class Direction:
-    """How what is paid where nothing is right goes with the task elsewhere.
+    """The correlation of what is paid where nothing is right with the task elsewhere.
 
-    `correlation` is that of siblings in groups whose verdicts differ, NaN where it is
-    not known. `means` is the unit of length if only length links the two, else "".
+    `correlation` is among siblings of groups whose verdicts differ, NaN where it is not
+    known. `means` is "longer" or "shorter" if only length links the two, else "".
     """
 
     correlation: float = math.nan
@@ -58,10 +58,10 @@ def phantom(
 ) -> Iterator[Finding]:
     """Find advantages in groups in which nothing is right, and what pays there.
 
-    Such groups teach nothing of the task; scaling by their standard deviation makes the
-    smallest difference a full advantage. How much there is says how exposed a training
-    is; whether it is harmful depends on whether what is paid there goes against the
-    task where completions can be right.
+    Such groups teach nothing of the task, and scaling by their standard deviation makes
+    the smallest difference a full advantage. The share says how exposed a training is.
+    It is harmful if what is paid there goes against the task where completions are
+    right.
     """
     verdicts = view.verdicts
     if verdicts is None or not view.varies:
@@ -108,7 +108,7 @@ def _shares(view: View, mass: Floats, total: float) -> dict[str, float]:
 
 
 def _direction(view: View, verdicts: Verdicts, is_phantom: Mask) -> Direction:
-    """Return how what is paid there goes with the task where verdicts differ."""
+    """Return the correlation of what is paid there with the task elsewhere."""
     varies = view.group_stats(verdicts.scores).live[view.groups]
     task = np.where(varies, verdicts.scores, np.nan)
     if verdicts.is_component:

@@ -35,11 +35,11 @@ def wide(
     outlier_rows: float = 0.05,  # of the scores; more are not rare: our choice
     top_decile: float = 0.5,  # share of the unscaled advantage in a tenth of the groups
 ) -> Iterator[Finding]:
-    """Find rare scores that make up much of how siblings differ; else such groups.
+    """Find rare scores that make up much of the differences of siblings, or groups.
 
-    A long tail is no fault. Where several siblings lie far out together, the group is
-    wide: rare ones have a group for themselves. Few outliers are enough: their share
-    of the squared differences is exact, no estimate.
+    A long tail is no fault. Outliers are one or two in a group; several together make a
+    wide group. A few are enough, as their share of the squared differences is exact and
+    no estimate.
     """
     blamed = np.zeros(len(view), dtype=bool)
     for name, component in view.components.items():
@@ -62,7 +62,7 @@ def wide(
 
 
 def _are_rare(view: View, scores: Floats, far: Mask, most: float) -> bool:
-    """Return whether outliers are few, and each has a group for itself."""
+    """Return whether outliers are few, and mostly one in a group."""
     scored = int((~np.isnan(scores)).sum())
     if scored < FEWEST_VALUES or not 0 < far.sum() <= most * scored:
         return False
@@ -97,7 +97,7 @@ def _outliers(
 
 
 def _few_groups(view: View, blamed: Mask, limit: float) -> Iterator[Finding]:
-    """Find that few groups hold the unscaled advantage, not because of outliers."""
+    """Find that few groups hold most of the unscaled advantage, outliers aside."""
     stats = view.stats
     live = np.flatnonzero(stats.live)
     if len(live) < FEWEST_GROUPS or view.training.scales_groups:
@@ -129,9 +129,9 @@ def amplified_noise(
 ) -> Iterator[Finding]:
     """Find many groups with tiny differences that scaling amplifies.
 
-    The spread of two siblings is tiny now and then whatever is behind it, that of eight
-    hardly ever: a group counts where its spread leaves less than one chance in twenty
-    that the spread behind it is a tenth of the usual one.
+    Two siblings may be close by chance, eight hardly ever. So a group counts only if a
+    sample of its size from a tenth of the usual spread would be closer with a chance of
+    less than one in twenty.
     """
     moving = view.stats.live & view.live
     live = int(moving.sum())
@@ -157,10 +157,10 @@ def amplified_noise(
 
 
 def least_spread(count: Floats) -> Floats:
-    """Return the standard deviation that one in twenty normal samples stays under.
+    """Return the 5 % quantile of the standard deviation of normal samples.
 
-    As a fraction of the true deviation: the square root of the 5 % point of chi-squared
-    over its degrees of freedom; exact for samples of two and three, else as near as
+    As a fraction of the true deviation: the root of the 5 % quantile of chi-squared
+    over its degrees of freedom. Exact for samples of two and three, else by
     `chi_squared`.
 
     Args:

@@ -1,4 +1,4 @@
-"""How a value goes with length: a curve among alike rows, its turns, its words."""
+"""The curve of a value by length among rows of a class: its fit, turns and words."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ AS_MUCH_FOR_WRONG = 0.8
 
 @dataclass(frozen=True)
 class LengthCurve:
-    """What rows of one kind earn at some lengths, shortest first.
+    """The values that rows of one kind earn at some lengths, shortest first.
 
-    `explained` is the share of the differences among alike rows that it explains.
-    `bounds` are the least and the most that a row earned: a fit has one level for all
-    kinds of rows, and may lie beyond them. `step` is the length at which all of it
-    happens, NaN for a slope.
+    `explained` is the share of the variance within classes that it explains. `bounds`
+    are the least and the most that a row earned, which a fit may exceed. `step` is the
+    length of the step if the curve is one, NaN for a slope.
     """
 
     lengths: Floats
@@ -55,12 +54,12 @@ class LengthCurve:
 
     @property
     def height(self) -> float:
-        """Return by how much the reward moves."""
+        """Return the difference between the highest and the lowest value."""
         return float(self.values.max() - self.values.min())
 
     @property
     def rise(self) -> float:
-        """Return how much more than the shortest the longest earn, or a peak."""
+        """Return how much more the longest, or a peak, earn than the shortest."""
         return float(self.values[self.outline[1]] - self.values[0])
 
     @property
@@ -75,16 +74,16 @@ class LengthCurve:
 
     @property
     def is_limit(self) -> bool:
-        """Return whether most lengths earn about the most: only the others lose."""
+        """Return whether most lengths earn about the maximum, and few lose."""
         is_top = self.values >= self.values.max() - AT_ITS_TOP * self.height
         return bool(is_top.mean() >= FLAT_SHARE)
 
     @property
     def valley(self) -> tuple[int, int, int]:
-        """Return the places of a dip: the top before it, it, the top behind it.
+        """Return the places of a dip: the top before it, the bottom, the top behind it.
 
-        That of the shortest completions among those nearly as deep as the deepest. All
-        0 where the curve never falls and rises again.
+        The dip at the shortest lengths among those nearly as deep as the deepest one.
+        All 0 where the curve never falls and rises again.
         """
         dips = {}
         for place in range(1, len(self.values) - 1):
@@ -104,15 +103,13 @@ class LengthCurve:
 
     @property
     def depth(self) -> float:
-        """Return by how much the deepest dip lies under the lower top beside it."""
+        """Return the difference between the dip and the lower top next to it."""
         before, place, behind = self.valley
         tops = min(self.values[before], self.values[behind])
         return float(tops - self.values[place])
 
     def describe(self, places: Sequence[int], unit: str) -> str:
-        """Say what is earned at some places, or by how much more than at the first one.
-
-        Differences stand for values that no row earned.
+        """Write the values at some places; differences if no row earned the values.
 
         >>> values = np.array([0.988, 0.5, 1.0])
         >>> curve = LengthCurve(np.array([98.0, 1013, 2040]), values)
@@ -141,12 +138,12 @@ class LengthCurve:
 
 
 def short_amount(amount: float) -> str:
-    """Write what is earned with two digits."""
+    """Write an amount with two digits."""
     return f"{float(f'{amount:.2g}') + 0.0:g}"
 
 
 def describe_difference(difference: float) -> str:
-    """Say how much more or less is earned.
+    """Write how much more or less is earned.
 
     >>> [describe_difference(difference) for difference in (-0.25, 0.5, 0.0)]
     ['0.25 less', '0.5 more', '0 more']
@@ -161,17 +158,19 @@ def round_length(length: float) -> str:
 
 
 def kind_of_curve(right: LengthCurve, wrong: LengthCurve | None, span: float) -> str:
-    """Return a curve's kind: turns, mirrored, outweighs, pays_wrong, mild, or "".
+    """Return the kind of a curve by length.
 
-    A dip turns. Length outweighs being right where wrong answers of one length earn
-    more than right ones of another. It is "mirrored" where wrong answers gain by what
-    right ones lose by. A limit that few completions reach, a slope or a peak that only
-    right answers see are mild.
+    - "turns": it has a dip.
+    - "mirrored": wrong answers gain by the lengths at which right ones lose.
+    - "outweighs": wrong answers of one length earn more than right ones of another.
+    - "pays_wrong": wrong answers gain nearly as much by length as right ones.
+    - "mild": a limit that few completions reach, or a slope or peak of right answers.
+    - "": it hardly moves.
 
     Args:
-        right: of right answers, or of answers that are equal.
-        wrong: of wrong ones, where they are known.
-        span: what being right adds.
+        right: the curve of right answers, or of answers that are equal.
+        wrong: that of wrong answers, if they are known.
+        span: the amount that being right adds.
     """
     if span <= 0:
         return "outweighs"
@@ -196,7 +195,7 @@ def kind_of_curve(right: LengthCurve, wrong: LengthCurve | None, span: float) ->
 
 
 def _is_one_factor(right: LengthCurve, wrong: LengthCurve | None) -> bool:
-    """Whether each is the other times a number, at the same lengths."""
+    """Return whether one curve is the other times a number, at the same lengths."""
     if wrong is None or not right.values.all():
         return False
     ratios = wrong.values / right.values
@@ -204,16 +203,15 @@ def _is_one_factor(right: LengthCurve, wrong: LengthCurve | None) -> bool:
 
 
 OF_WRONG = ("pays_wrong", "mirrored")
-"""Kinds of curves of which wrong answers gain less than right ones have."""
+"""Kinds of curves by which wrong answers gain, but earn less than right ones."""
 
 
 @dataclass(frozen=True)
 class CurveStory:
-    """What is said of a curve.
+    """The description of a curve for a finding.
 
-    `kind` is what it does, see `kind_of_curve`; `places` are those of its figures;
-    `worth` is how far it moves what is earned, as a share of what being right adds.
-    `words` are what sentences need.
+    `kind` is that of `kind_of_curve`, `places` are those of its figures, `worth` is its
+    height as a share of what being right adds. `words` are evidence for sentences.
     """
 
     kind: str
@@ -232,16 +230,16 @@ def tell_curve(
     high: float,
     is_cosine: bool = True,
 ) -> CurveStory:
-    """Say what a curve does, how far, and where it turns.
+    """Describe a curve: its kind, how far it moves the reward, and where it turns.
 
     Args:
         right: As in `kind_of_curve`.
         wrong: As there.
         span: As there.
         unit: The unit of lengths.
-        high: Share of `span` from which it is grave.
-        is_cosine: Whether it may be a cosine reward, which on purpose takes less from
-            longer wrong answers (Demystifying Long CoT, 2502.03373).
+        high: The share of `span` from which the severity is high.
+        is_cosine: Whether it may be a cosine reward, which takes less from longer wrong
+            answers on purpose (Demystifying Long CoT, 2502.03373).
     """
     kind = kind_of_curve(right, wrong, span)
     places = right.outline
@@ -270,9 +268,9 @@ def tell_curve(
 
 @dataclass(frozen=True, eq=False)
 class CurveFit:
-    """A curve fitted among rows of the same class, and what its certainty comes from.
+    """A curve fitted among rows of the same class, with the data for its certainty.
 
-    `sums` are the products of which the fit is made, (rows,) each.
+    `sums` are the products of the normal equations, (rows,) each.
     """
 
     curve: LengthCurve
@@ -280,7 +278,7 @@ class CurveFit:
     prompts: Codes
 
     def is_certain(self, above: int, below: int, bootstrap: Bootstrap) -> bool:
-        """Return whether one place of the curve lies above another for certain."""
+        """Return whether one place of the curve certainly lies above another."""
 
         def difference(*sums: Floats) -> Floats:
             slopes = _solve(np.column_stack(sums))
@@ -294,17 +292,16 @@ class CurveFit:
 def fit_curve(
     lengths: Floats, values: Floats, classes: Codes, prompts: Codes
 ) -> CurveFit | None:
-    """Fit how values go with length among rows of the same class.
+    """Fit values by length among rows of the same class; None for too few of them.
 
-    Straight between `KNOTS` lengths, by least squares with a level of its own for each
-    class: what classes have in common by their length does not count. The curve lies
-    at the mean level of the rows. One step where that leaves less for each free row: a
-    curve swings beside a step, and would seem to turn. None for too few rows or
-    lengths.
+    Piecewise linear between `KNOTS` lengths, by least squares with a level for each
+    class, so that differences between classes do not count. The curve lies at the mean
+    level of the rows. It is a single step if that leaves less variance a degree of
+    freedom: a piecewise linear fit swings beside a step, and would seem to turn.
 
     Args:
         lengths: (rows,), as are all.
-        values: what the rows earn.
+        values: the rewards of the rows.
         classes: codes of rows that should earn the same.
         prompts: codes of prompts, for the certainty.
     """
@@ -325,11 +322,11 @@ def fit_curve(
     ]
     totals = np.array([[products.sum() for products in sums]])
     if totals[0, 0] <= 1e-12 * len(values) * max(1.0, float(np.abs(values).max())):
-        return None  # alike rows earn the same
+        return None  # rows of a class earn the same
     slopes = _solve(totals)[0]
     heights = np.concatenate([[0.0], slopes])
-    rest = centred - np.column_stack(columns) @ slopes
-    explained = 1 - float(rest @ rest) / float(totals[0, 0])
+    residuals = centred - np.column_stack(columns) @ slopes
+    explained = 1 - float(residuals @ residuals) / float(totals[0, 0])
     step, height, by_step = _fit_step(lengths, centred, classes)
     if (1 - by_step) * (free - len(knots)) <= (1 - explained) * (free - 2):
         explained, heights = by_step, height * (knots > step)
@@ -345,23 +342,19 @@ def fit_curve(
 def _fit_step(
     lengths: Floats, centred: Floats, classes: Codes
 ) -> tuple[float, float, float]:
-    """Return where one step explains most, by how much it rises, and what it explains.
+    """Return the length of the step that explains most, its height, and that share.
 
-    Of many rows only those of some classes are looked at.
+    Of many rows only those of some classes are used.
 
     Args:
         lengths: (rows,), as are all.
-        centred: what the rows earn beyond the mean of their class.
+        centred: the rewards of the rows less the mean of their class.
         classes: codes of rows that should earn the same.
     """
-    every = max(1, len(lengths) // MOST_ROWS_OF_STEP)
-    if every > 1:
-        rows = classes % every == 0
-        lengths, centred, classes = (
-            lengths[rows],
-            centred[rows],
-            numbered(classes[rows]),
-        )
+    is_used = classes % max(1, len(lengths) // MOST_ROWS_OF_STEP) == 0
+    lengths = lengths[is_used]
+    centred = centred[is_used]
+    classes = numbered(classes[is_used])
     best = math.nan, 0.0, 0.0
     for place in np.unique(np.quantile(lengths, np.linspace(0.02, 0.98, STEP_PLACES))):
         is_behind = within((lengths > place).astype(float), classes)
@@ -374,10 +367,10 @@ def _fit_step(
 
 
 def _solve(sums: Floats) -> Floats:
-    """Return the heights over the first knot, (resamples, knots - 1).
+    """Return the heights above the first knot, (resamples, knots - 1).
 
     Args:
-        sums: of the products of `fit_curve`, (resamples, products).
+        sums: the sums of the products of `fit_curve`, (resamples, products).
     """
     size = round((math.sqrt(1 + 8 * sums.shape[1]) - 1) / 2)
     products = np.zeros((len(sums), size, size))

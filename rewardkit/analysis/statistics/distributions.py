@@ -29,12 +29,11 @@ FAR_FROM_NEXT = 2.0
 def outlying(values: Floats) -> Mask:
     """Return which values lie far out and apart from all others; NaN does not.
 
-    Beyond three times the spread of the middle half from its ends (Tukey's outer
-    fences, 1977), and at least twice as far from the median as the next value on that
-    side, so that the gap is as wide as all that reaches up to it (Dixon's ratio of gap
-    to range, 1950, of a half). A long tail has no such gap, however skewed it is. Where
-    the middle half does not vary, as of tasks that are mostly missed, that of the
-    middle nine tenths is taken, and none lies far out where these do not vary either.
+    They lie beyond Tukey's outer fences (1977), three interquartile ranges from the
+    quartiles, and at least twice as far from the median as the next value on that side,
+    so that the gap is half of the range (Dixon's ratio, 1950). A long tail has no such
+    gap, however skewed it is. If the quartiles are equal, as of tasks that are mostly
+    missed, the 5 % and 95 % quantiles are taken; if these are equal, none lies far out.
 
     >>> outlying(np.array([1.0, 2, 3, 4, 5, 6, 7, 30, 31, np.nan])).tolist()[6:]
     [False, True, True, False]
@@ -80,9 +79,7 @@ def two_piles(values: Floats) -> tuple[float, float, float]:
 
 
 def chi_squared(chance: float, freedom: Floats) -> Floats:
-    """Return the value that chi-squared of some freedom stays under with this chance.
-
-    By Wilson and Hilferty (1931).
+    """Return a quantile of chi-squared, by Wilson and Hilferty (1931).
 
     >>> chi_squared(0.95, np.array([4.0, 20.0])).round(1)  # exactly 9.49 and 31.41
     array([ 9.5, 31.4])
@@ -99,9 +96,9 @@ def chi_squared(chance: float, freedom: Floats) -> Floats:
 class DeadShare(PlainRecord):
     """The share of groups of `size` whose siblings all earn the same.
 
-    It is the mean over all subsets of the siblings that were sampled, its `interval`
-    over prompts. `sampled` is the largest group there is, `groups` how many have so
-    many rewards; where none has, it is NaN.
+    `value` is the mean over all subsets of the sampled siblings, its `interval` over
+    prompts. `sampled` is the size of the largest group, `groups` the number of groups
+    of at least `size` rewards; without any, the value is NaN.
     """
 
     IN_RECORD = ("size", "value", "interval", "sampled", "groups", "batches")
@@ -123,8 +120,8 @@ def dead_share(
 ) -> DeadShare:
     """Return the share of dead groups of `size`, from rewards and group codes, (rows,).
 
-    By the hypergeometric distribution of each group's own ties, which needs no model.
-    Of more siblings than were sampled nothing is said: a plug-in p^G + (1-p)^G per
+    By the hypergeometric distribution of the ties of each group, which needs no model.
+    It is not given for more siblings than were sampled: a plug-in p^G + (1-p)^G a
     prompt takes the luck of a few siblings for certainty, and is far too high.
 
     Raises:
@@ -144,9 +141,9 @@ def dead_share(
 
 
 def _chance_of_tie(alike: Any, counts: Any, size: int) -> Floats:
-    """Return the chance that `size` of `counts` siblings are all `alike` ones.
+    """Return the chance that `size` of `counts` siblings are all among `alike` ones.
 
-    Drawn without replacement.
+    They are drawn without replacement.
     """
     drawn = np.arange(size)[:, None]
     chances = np.maximum(alike - drawn, 0) / np.maximum(counts - drawn, 1)
