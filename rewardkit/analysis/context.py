@@ -65,7 +65,7 @@ class Context:
     def conversations(self, rows: slice | Codes) -> list[str]:
         """Return the completions of some rows, with their turns where the log has them.
 
-        The last turn of an agent may be the same where what it did is not.
+        Agents may end with the same turn after different actions.
         """
         table = self.table.iloc[rows]
         texts = list(map(str, table["completion"].tolist()))
@@ -257,9 +257,9 @@ def numbers(column: pd.Series) -> Floats:
 
 
 def with_truth(scores: Scores) -> Scores:
-    """Return scores with a column `ground_truth`, where another one holds the truth.
+    """Return scores with a column `ground_truth`, if another column holds the truth.
 
-    What reads that one is the task.
+    Components that read that column are the task.
     """
     named = name_truth(scores.rollouts, scores.rollouts.names)
     if named is scores.rollouts:

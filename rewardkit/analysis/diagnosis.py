@@ -157,8 +157,8 @@ class Diagnosis(AcceptsFindings, HasPage):
 
         The slices are all rows, then each value of the columns that make a group and of
         those in `by`. The columns: groups, mean reward, mean of the primary component,
-        share of groups without a signal, share with one of the task (their completions
-        differ in what the task asks), share without a right completion.
+        share of groups without a signal, share with a signal of the task (completions
+        differ in the task), share without a right completion.
 
         ``top_decile`` is the share of the absolute advantage in the tenth of the groups
         that holds most, ``sample_size`` the effective sample size of the absolute
@@ -182,11 +182,11 @@ class Diagnosis(AcceptsFindings, HasPage):
     def over_steps(self, window: int = 1, *, apart: int = 1) -> pd.DataFrame:
         """Return the spread of the reward and of each component at each step.
 
-        A row a figure ("reward", then the components) and step, or every `apart`-th
-        step with the last one among them, over the last `window` steps: rows (with a
-        score), mean, std, p5, p25, median, p75, p95, at_minimum (share of the scores at
-        the lower end of the declared range, else at the lowest score; NaN for the
-        reward) and zero_std (share of the groups that are tied). Empty without steps.
+        One row for each figure ("reward", then the components) and each `apart`-th
+        step, counted back from the last one; empty without steps. Each is over the last
+        `window` steps: rows (with a score), mean, std, p5, p25, median, p75, p95,
+        at_minimum (share of the scores at the lower end of the declared range, else at
+        the lowest score; NaN for the reward), zero_std (share of tied groups).
 
         Raises:
             InputError: one of the two is no whole number from 1 on.
@@ -199,11 +199,11 @@ class Diagnosis(AcceptsFindings, HasPage):
     def highest(self, n: int = 8) -> pd.DataFrame:
         """Return different completions of highest reward, to read what is paid for.
 
-        Up to `n` of each part, one row a completion, best first: rollout_id, the
-        columns of its group, reward, advantage, ``score/<component>`` of each paid
-        component, completion. At most one a prompt while there are prompts, and none
-        nearly the same text as another, so that there may be fewer; of equal rewards
-        the one of higher advantage. They are looked for among the 500 highest rewards.
+        Up to `n` of each part among the 500 highest rewards, best first; equal rewards
+        by their advantage. One a prompt while there are prompts, and no two nearly the
+        same, so that there may be fewer. The columns: rollout_id, the columns of the
+        group, reward, advantage, ``score/<component>`` of each paid component,
+        completion.
 
         Raises:
             InputError: `n` is no whole number from 1 on.
@@ -400,8 +400,8 @@ def _reporter(
 def _rank(finding: Finding) -> tuple[Any, ...]:
     """Return the sort key of a finding: the log, the label, then the worst.
 
-    Where the log says otherwise, all else is of another reward; a label that disagrees
-    says more than any other figure.
+    If the log disagrees, all other findings are of another reward than the log's. A
+    label that disagrees says more than any other figure.
     """
     is_minor = finding.severity == "info"
     if finding.code in logs.LOG_CODES:

@@ -302,7 +302,7 @@ def _compare_finding(
         measured: The effects; the first is that on the groups without a signal.
     """
     has_same_rows = np.array_equal(before.is_judged, after.is_judged)
-    if finding.code == "phantom":  # also where too little is left to be found
+    if finding.code == "phantom":  # even if too little remains for a finding
         effect = next(item for item in measured if item.figure == "phantom")
         ends = [percent(getattr(effect, side)) for side in SIDES]
         outcome = f"phantom: {' -> '.join(ends)}"

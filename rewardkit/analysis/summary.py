@@ -1,4 +1,4 @@
-"""What a diagnosis shows: its page, its tables, and the figures kept with a run."""
+"""The page of a diagnosis, its tables, and the figures kept with a run."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def diagnosis_page(
 ) -> Page:
     """Return the page of a diagnosis.
 
-    Folded are all but the findings that matter most, and a table of the components of
-    each view.
+    The most severe findings are in full; the others, and a table of the components of
+    each view, are folded.
 
     Args:
         name: of the reward.
@@ -144,7 +144,7 @@ def _signal(view: View) -> str:
 
 
 def _of_the_task(view: View) -> str:
-    """Say in how many groups with a signal it is one of the task."""
+    """Say how many groups have a signal of the task."""
     verdicts = view.verdicts
     if verdicts is None:
         return "; whether one of the task is not known without a label"
@@ -196,7 +196,7 @@ def _part_of(view: View) -> Record:
 def component_row(view: View, name: str) -> Record:
     """Return one row of `Diagnosis.components`."""
     values = view.scores[name]
-    scores = pd.Series(values[~np.isnan(values)])
+    scores = pd.Series(values).dropna()
     low, high = view.span(name)
     statuses = np.bincount(view.status[name], minlength=len(STATUSES)).tolist()
     return _part_of(view) | {
@@ -302,15 +302,15 @@ def highest(scores: Scores, view: View, n: int) -> pd.DataFrame:
 
 
 def different(view: View, n: int) -> Codes:
-    """Return up to `n` rows, highest reward first, one a prompt if it can be."""
+    """Return up to `n` rows, highest reward first, one a prompt where possible."""
     advantages = np.nan_to_num(view.advantages)
     table = pd.DataFrame({"reward": view.rewards, "advantage": advantages}).dropna()
     largest = table.nlargest(MOST_CANDIDATES, ["reward", "advantage"])
     candidates = largest.index.to_numpy()
     first = view.bootstrap.firsts(candidates)
-    rest = np.setdiff1d(np.arange(len(candidates)), first)
+    places = dict.fromkeys([*first.tolist(), *range(len(candidates))])
     chosen: dict[int, str] = {}
-    for place in [*first.tolist(), *rest.tolist()]:
+    for place in places:
         if len(chosen) == n:
             break
         text = view.completions[candidates[place]][:COMPARED_CHARACTERS]
@@ -324,14 +324,12 @@ def different(view: View, n: int) -> Codes:
 
 
 def run_figures(views: Sequence[View]) -> Record:
-    """Return what a diagnosis says of a scoring in figures, from its views.
+    """Return the figures of a diagnosis that are kept with a run.
 
     ``label_auc`` is the share of the sibling pairs with different labels that the
-    reward orders as the label does, ties half, where there is a label, also one that a
-    component repeats; and
-    ``effective_weights`` each component's share of the squared advantage, by name. Of a
-    route the parts stand in dicts by their label. A figure that cannot be told is left
-    out.
+    reward orders as the label does, ties half; the label may be one that a component
+    repeats. ``effective_weights`` is each component's share of the squared advantage.
+    Figures that are not known are left out. Of a route each is a dict by part.
     """
     if len(views) == 1:
         return _figures_of(views[0])

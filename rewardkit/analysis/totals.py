@@ -11,8 +11,8 @@ from rewardkit.scoring.scores import Scores
 def weigh_as_trained(scores: Scores, training: Training) -> Scores:
     """Return the scores with the weights that the trainer gave them.
 
-    Those of the settings (`reward_weights`, one a component or a reward function of the
-    log), else those that the parts of a log have in its total.
+    Those in the settings (`reward_weights`, one for each component or reward function
+    of the log), else those with which the parts of a log add up to its total.
 
     Raises:
         InputError: the settings have weights for another number of functions.

@@ -113,12 +113,11 @@ class View(RewardedRows):
 
         NaN where fewer than two of a group have a verdict or a reward.
         """
-        signal = np.full(len(self.owner), np.nan)
-        if self.verdicts is not None:
-            stats = self.group_stats(self.verdicts.scores)
-            is_decided = self.stats.has_pairs & stats.has_pairs
-            signal[is_decided] = (stats.live & self.live)[is_decided]
-        return signal
+        if self.verdicts is None:
+            return np.full(len(self.owner), np.nan)
+        stats = self.group_stats(self.verdicts.scores)
+        is_decided = self.stats.has_pairs & stats.has_pairs
+        return np.where(is_decided, stats.live & self.live, np.nan)
 
     def phantom_mass(self, values: Floats) -> Ratio:
         """Return the squared advantage of groups without a right row, and of all.

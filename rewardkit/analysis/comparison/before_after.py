@@ -58,10 +58,10 @@ class BeforeAfter(HasPage):
     """What changed between two scored tables, A and B, of the same rollouts.
 
     `table` has one row for each rollout of both: rollout_id, reward_a, reward_b, delta
-    (B minus A), advantage_a and advantage_b; NaN where missing. `siblings` are the
-    group codes of these rows, where siblings are siblings on both sides; `bootstrap`
+    (B minus A), advantage_a and advantage_b; NaN where missing. `siblings` are group
+    codes of these rows: siblings of one code are siblings on both sides. `bootstrap`
     resamples the prompts of A. `matching` counts the rows, completions and groups that
-    are not the same. `names` are those of A and B in sentences.
+    differ. `names` are those of A and B in sentences.
     """
 
     a: Diagnosis

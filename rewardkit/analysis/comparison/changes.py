@@ -174,7 +174,7 @@ def compare_cases(
     lost = failed["b"] - failed["a"]
     changes["gained"] = [name for name in names if name in gained]
     changes["lost"] = [name for name in names if name in lost]
-    return {**changes, "compared": len(names), "reason": None}
+    return changes | {"compared": len(names), "reason": None}
 
 
 def describe_cases(changes: Plain | None) -> list[str]:

@@ -111,9 +111,9 @@ def definition_changes(
 ) -> tuple[DefinitionChange, ...]:
     """Return what differs between two rewards, from `Reward.record()` of each.
 
-    A route is compared value by value, and a reward that is no route as its default.
-    `renamed` has the name in A of components that B calls otherwise: they are compared
-    as one.
+    Routes are compared value by value; a reward that is no route is taken for the
+    default of one. `renamed` maps the name of a component in B to that in A, and the
+    two are compared as one.
 
     >>> import rewardkit as rk
     >>> short = rk.Component("short", rk.measure.tags("answer"))

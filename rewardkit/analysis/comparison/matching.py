@@ -106,9 +106,9 @@ def match_rows(
 def keep_shared(versions: Sequence[Scores], names: Sequence[str]) -> list[Scores]:
     """Return the scores of the rollouts that all versions have, in whole groups.
 
-    A group of which one version lacks a row is left out, as the rewards and advantages
-    of siblings depend on each other; where that leaves none, its shared rows stay.
-    Versions that have the same rollouts are returned as they are.
+    A group is left out if one version lacks a row of it, as the rewards and advantages
+    of siblings depend on each other. If no group is whole, all shared rows stay.
+    Versions of the same rollouts are returned as they are.
 
     Raises:
         InputError: No rollout is in all of them, an id stands twice, or rows of the

@@ -213,9 +213,7 @@ def clustered(
 
 def _commonest(view: View) -> float:
     """Return the reward that most rows have."""
-    rewards = np.round(view.rewards[view.is_judged], 12)
-    values, counts = np.unique(rewards, return_counts=True)
-    return float(values[np.argmax(counts)])
+    return float(pd.Series(view.rewards).round(12).mode()[0])
 
 
 def _equal(values: Floats, value: float) -> Mask:

@@ -62,7 +62,7 @@ def wide(
 
 
 def _are_rare(view: View, scores: Floats, far: Mask, most: float) -> bool:
-    """Return whether outliers are few, and mostly one in a group."""
+    """Return whether outliers are few, and most of them alone in their group."""
     scored = int((~np.isnan(scores)).sum())
     if scored < FEWEST_VALUES or not 0 < far.sum() <= most * scored:
         return False

@@ -209,10 +209,10 @@ def find_kinds(
 
 def _standardised(values: Floats) -> Floats:
     """Return the values with mean 0 and variance 1, 0 where they are missing."""
-    if np.isnan(values).all():
-        return np.zeros(len(values))
-    spread = float(np.nanstd(values))
-    return np.nan_to_num((values - np.nanmean(values)) / (spread or 1.0))
+    column = pd.Series(values)
+    spread = column.std(ddof=0) or 1.0
+    standardised = (column - column.mean()) / spread
+    return np.asarray(standardised.fillna(0.0), dtype=float)
 
 
 def _best_split(

@@ -210,17 +210,14 @@ def between_share(values: Floats, groups: Codes) -> float:
     MSW) / (MSB + (n0 - 1) MSW), cut at 0 (Donner 1986).
     """
     stats = group_stats(values, groups)
-    used = stats.count > 0
-    count = stats.count[used]
-    mean = stats.mean[used]
-    std = stats.std[used]
+    count = stats.count
     n = count.sum()
-    k = len(count)
+    k = np.count_nonzero(count)
     if k < 2 or n <= k:
         return math.nan
-    grand_mean = (count * mean).sum() / n
-    between = (count * (mean - grand_mean) ** 2).sum() / (k - 1)
-    inside = ((count - 1) * std**2).sum() / (n - k)
+    grand_mean = np.nansum(count * stats.mean) / n
+    between = np.nansum(count * (stats.mean - grand_mean) ** 2) / (k - 1)
+    inside = stats.squares.sum() / (n - k)
     n0 = (n - (count**2).sum() / n) / (k - 1)
     total = between + (n0 - 1) * inside
     return float(max(0.0, (between - inside) / total)) if total > 0 else math.nan
@@ -231,11 +228,8 @@ def effective_levels(values: Floats) -> float:
 
     It is the number of equally frequent levels of the same entropy.
     """
-    _, counts = np.unique(np.round(values[~np.isnan(values)], 12), return_counts=True)
-    if not len(counts):
-        return math.nan
-    shares = counts / counts.sum()
-    return float(np.exp(-(shares * np.log(shares)).sum()))
+    shares = pd.Series(values).round(12).value_counts(normalize=True)
+    return float(np.exp(-(shares * np.log(shares)).sum())) if len(shares) else math.nan
 
 
 class Bootstrap:

@@ -155,8 +155,8 @@ class Correlation(PlainRecord):
 def correlations(columns: Columns, groups: Codes) -> dict[tuple[str, str], Correlation]:
     """Return the correlation of each pair of columns, (rows,), within groups.
 
-    What two have in common between prompts no group advantage sees. A gated component
-    is scored where its gate is open, so that a pair may be of few rows.
+    Group advantages do not depend on what two have in common between prompts. A gated
+    component is scored only where its gate is open, so a pair may have few rows.
 
     >>> right = np.array([1.0, 0, 1, 0])
     >>> pairs = correlations({"a": right, "b": 1 - right}, np.array([0, 0, 1, 1]))

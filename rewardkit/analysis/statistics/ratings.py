@@ -45,10 +45,9 @@ class Estimate:
 class Ratings(PlainRecord):
     """Scores and labels of the same rows, both in [0, 1].
 
-    Rows without either are left out of all figures. `prompts` has the code of each
-    row's prompt, `lengths` the length of its completion, (rows,) each. `grid` are the
-    scores of the levels, ascending; score and label agree where they are nearest to the
-    same one.
+    Rows without both are left out of all figures. `prompts` are the codes of prompts,
+    `lengths` those of the completions, (rows,) each. `grid` are the scores of the
+    levels, ascending; score and label agree if they are nearest to the same level.
     """
 
     IN_RECORD = (
@@ -182,9 +181,9 @@ def estimate(
 ) -> Estimate:
     """Return a statistic of rows with its bootstrap interval.
 
-    Prompts are drawn, with all their rows; `prompts` has the code of each row, (rows,).
-    Draws in which the statistic is not defined are left out. An interval without width
-    says that no row differs; of one prompt there is none (NaN).
+    Prompts are drawn with all their rows; `prompts` are their codes, (rows,). Draws
+    without a defined statistic are left out. An interval without width means that no
+    row differs; a single prompt has no interval (NaN).
     """
     n = len(prompts)
     value = statistic(np.arange(n)) if n else math.nan

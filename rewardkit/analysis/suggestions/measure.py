@@ -58,16 +58,20 @@ EFFECT_NAMES = {
 class Effect(PlainRecord):
     """One figure before and after a change, and the difference, with 95 % intervals.
 
-    The `figure` is "zero_std" (share of the groups of two or more in which no advantage
-    differs from 0), "label_auc" (share of the sibling pairs with different labels that
-    the reward orders as the label does, ties half), "label_best" (mean label of the
-    sibling that the reward puts first, ties averaged, which is the forecast of the best
-    of as many as there are), "phantom" (share of the squared advantage in groups in
-    which nothing is right), "missing" (share of the rows without a reward) or
-    "effective_weight" of a `component`. The difference is paired: both sides are drawn
-    from the same prompts; those of the label hold for all the changes that were tried
-    together (Bonferroni). NaN where it cannot be computed. `prompts` is how many it was
-    measured on.
+    The `figure` is one of these:
+
+    - "zero_std": share of the groups of two or more without an advantage.
+    - "label_auc": share of the sibling pairs with different labels that the reward
+      orders as the label does, ties half.
+    - "label_best": mean label of the sibling of highest reward, ties averaged: what the
+      best of n does.
+    - "phantom": share of the squared advantage in groups in which nothing is right.
+    - "missing": share of the rows without a reward.
+    - "effective_weight": that of a `component`.
+
+    The difference is paired: both sides are resampled by the same prompts. Intervals of
+    the label hold for all changes together (Bonferroni). NaN where it cannot be
+    computed. `prompts` is the number of prompts it was measured on.
     """
 
     figure: str

@@ -221,11 +221,8 @@ def _measure(
 ) -> Normalization:
     before = of_one_size(view.advantages)
     after = of_one_size(advantages)
-    is_known = in_both(before, after)
-    signs = [np.sign(side[is_known].round(6)) for side in (before, after)]
-    sign_changes = 0.0
-    if is_known.any():
-        sign_changes = float((signs[0] * signs[1] < 0).mean())
+    is_turned = before.round(6) * after.round(6) < 0
+    sign_changes = np.nan_to_num(ratio(is_turned, in_both(before, after)))
     stats = group_stats(after, view.groups)
     measured = Normalization(
         code,
@@ -233,7 +230,7 @@ def _measure(
         line,
         "the advantages as they are now",
         moved(view.advantages, advantages),
-        sign_changes,
+        float(sign_changes),
         top_decile(after, view.groups),
         sample_size(after),
         stats.dead_share,
