@@ -21,7 +21,7 @@ from rewardkit.analysis.rehearsal.outlook import Outlook, read_outlook, share_te
 from rewardkit.analysis.rehearsal.reach import limit_calls
 from rewardkit.analysis.rehearsal.rehearsal import PACES, Rehearsal, rehearse_view
 from rewardkit.analysis.rehearsal.rows import read_task
-from rewardkit.analysis.statistics import Interval
+from rewardkit.analysis.statistics import NO_INTERVAL, Interval
 from rewardkit.analysis.statistics.pairs import first_siblings
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, check_label, check_whole_number, preview
@@ -356,7 +356,7 @@ def _best_of(view: View) -> BestOf:
     size = int(np.median(view.stats.count[view.stats.has_pairs]))
     is_known = ~np.isnan(task) & ~np.isnan(rewards)
     if not is_known.any():
-        return BestOf(size, np.nan, np.nan, (np.nan, np.nan))
+        return BestOf(size, np.nan, np.nan, NO_INTERVAL)
     firsts = first_siblings(rewards, task, view.groups, len(view.owner))
     after, interval = view.bootstrap.ratio(*firsts, view.owner)
     return BestOf(size, float(task[is_known].mean()), after, interval)

@@ -22,12 +22,13 @@ from rewardkit.analysis.statistics import (
     GroupStats,
     Interval,
     Mask,
+    Ratio,
     advantages,
     group_stats,
     spread_out,
     within,
 )
-from rewardkit.analysis.statistics.pairs import marks_of
+from rewardkit.analysis.statistics.pairs import concordance, marks_of
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
@@ -224,6 +225,22 @@ class RewardedRows:
         generator = np.random.default_rng([self.bootstrap.seed, total])
         is_drawn = generator.random(total) < MOST_PAIRED_ROWS / len(self)
         return np.flatnonzero(is_drawn[self.groups])
+
+    def concordance(
+        self, values: Floats, order: Floats, alike: Floats | None = None
+    ) -> Ratio:
+        """Count the pairs of siblings of `pairs.concordance` among the `few` rows.
+
+        Args:
+            values: (rows,), as are the others.
+            order: the values that give the order.
+            alike: if given, only pairs with equal values of it count.
+        """
+        few = self.few
+        same = None if alike is None else alike[few]
+        groups = self.groups[few]
+        total = len(self.owner)
+        return concordance(values[few], order[few], groups, same, total=total)
 
     @cached_property
     def conversation_marks(self) -> Floats:

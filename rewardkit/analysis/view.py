@@ -10,6 +10,7 @@ import numpy as np
 
 from rewardkit.analysis.rewarded_rows import ROUNDING, RewardedRows
 from rewardkit.analysis.statistics import (
+    NO_INTERVAL,
     Codes,
     Floats,
     GroupStats,
@@ -280,7 +281,7 @@ class View(RewardedRows):
         sums = [a * a, b * b, a * b]
         squares = float(sums[0].sum() * sums[1].sum())
         if squares <= 0:
-            return math.nan, (math.nan, math.nan)
+            return math.nan, NO_INTERVAL
         interval = self.bootstrap.interval(
             sums, self.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb)
         )

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics import Interval, deciding_end
+from rewardkit.analysis.statistics import NO_INTERVAL, Interval, deciding_end
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, Findings, read_codes
 from rewardkit.plain import Record
 
 FEWEST_GROUPS = 10
 """Fewer give no verdict on a share of groups. Our choice."""
-NO_INTERVAL = (math.nan, math.nan)
 
 
 def finding(

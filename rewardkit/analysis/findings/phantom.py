@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rewardkit.analysis.findings import NO_INTERVAL, finding, share
-from rewardkit.analysis.statistics import Floats, Interval, Mask
+from rewardkit.analysis.findings import finding, share
+from rewardkit.analysis.statistics import NO_INTERVAL, Floats, Interval, Mask
 from rewardkit.analysis.verdicts import Verdicts
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, Findings, rule

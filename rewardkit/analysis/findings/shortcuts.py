@@ -94,7 +94,7 @@ def order(
     """Find that length, or a column, orders like siblings as the advantage does."""
     if not view.is_judged.any():
         return
-    lengths = view.context.lengths[view.few]
+    lengths = view.context.lengths
     options: Record = {"unit": view.context.length_unit}
     measures = [x for x in view.paid_names if measures_length(view.components[x])]
     if measures:
@@ -106,17 +106,17 @@ def order(
     else:
         yield _explain_bias(view, bias, lengths, order_bias)
     columns = view.context.columns
-    for name, column in columns.items():
-        values = column[view.few]
+    for name, values in columns.items():
         if name in view.names or np.allclose(
-            values, view.rewards[view.few], atol=1e-3, equal_nan=True
+            values, view.rewards, atol=1e-3, equal_nan=True
         ):
             continue  # the log's own score of a component, or of all of them
         if bias is not None and _is_length(view, values, lengths):
             continue  # that has been reported
         options = {"column": name}
         tests = len(columns)
-        if not view.context.label_name and {0.0, 1.0} >= {*values[~np.isnan(values)]}:
+        levels = pd.Series(values).dropna().unique().tolist()
+        if not view.context.label_name and {0.0, 1.0} >= {*levels}:
             options |= {"is_flag": True, "severity": "info"}
         of_column = _bias(view, "column_bias", values, order_bias, options, tests=tests)
         if of_column is not None:
@@ -134,8 +134,8 @@ def _bias(
 ) -> Finding | None:
     """Return the finding that `values` order siblings that are equal in the task.
 
-    `values` are of the rows `view.few`; the label says what is equal, else the task's
-    scores. None for a lone component: then more of something may be the better answer.
+    The label says what is equal, else the task's scores. None for a lone component:
+    then more of something may be the better answer.
     """
     name = view.context.label_name
     if view.context.label is None:
@@ -177,16 +177,14 @@ def _is_of_marks(view: View, lengths: Floats, limit: float) -> bool:
     A reward for a mark pays for the text that comes with it, and not for length.
     """
     control = _task_scores(view)
-    few = view.few
-    forms = find_forms(view)[few]
-    _, levels = np.unique(control[few], return_inverse=True)
-    alike = np.where(forms < 0, np.nan, levels * (forms.max() + 1.0) + forms)
-    alike[np.isnan(control[few])] = np.nan
-    groups, advantages = view.groups[few], view.advantages[few]
-    agree, pairs = concordance(lengths, advantages, groups, alike)
-    _, of_lengths = concordance(advantages, lengths, groups, alike)
-    _, all_pairs = concordance(lengths, advantages, groups, control[few])
-    _, all_of_lengths = concordance(advantages, lengths, groups, control[few])
+    forms = find_forms(view)
+    _, levels = np.unique(control, return_inverse=True)
+    is_known = (forms >= 0) & ~np.isnan(control)
+    alike = np.where(is_known, levels * (forms.max() + 1.0) + forms, np.nan)
+    agree, pairs = view.concordance(lengths, view.advantages, alike)
+    _, of_lengths = view.concordance(view.advantages, lengths, alike)
+    _, all_pairs = view.concordance(lengths, view.advantages, control)
+    _, all_of_lengths = view.concordance(view.advantages, lengths, control)
     if of_lengths.sum() < FEWEST_PAIRS:
         return False
     usual = all_pairs.sum() / all_of_lengths.sum()
@@ -200,18 +198,16 @@ def _payer_of_length(view: View, lengths: Floats, limit: float) -> str:
 
     Args:
         view: The scored rows.
-        lengths: Of the rows `view.few`, negative where shorter ones are paid.
+        lengths: (rows,), negative if shorter ones are paid.
         limit: The least share of sibling pairs that it orders by their length.
     """
-    groups = view.groups[view.few]
     payers = {}
     for name in view.paid_names:
-        if name not in view.task:
-            payment = view.payments[name][view.few]
-            share = ratio(*concordance(payment, lengths, groups))
-            if share >= limit:
-                payers[name] = float(np.nanstd(within(payment, groups)))
-    return max(payers, key=lambda name: payers[name], default="")
+        payment = view.payments[name]
+        share = ratio(*view.concordance(payment, lengths))
+        if name not in view.task and share >= limit:
+            payers[name] = float(np.nanstd(within(payment, view.groups)))
+    return max(payers, key=payers.__getitem__, default="")
 
 
 def _is_paid_to_right(view: View) -> bool:
@@ -225,7 +221,7 @@ def _is_paid_to_right(view: View) -> bool:
 
 def _is_length(view: View, values: Floats, lengths: Floats) -> bool:
     """Return whether a column orders siblings as the length does, or in reverse."""
-    auc = ratio(*concordance(values, lengths, view.groups[view.few]))
+    auc = ratio(*view.concordance(values, lengths))
     return abs(auc - 0.5) + 0.5 >= SAME_THING
 
 
@@ -263,15 +259,12 @@ def _ordered(
     *,
     tests: int = 1,
 ) -> Record:
-    """Measure how often `values` of the rows `view.few` order siblings as `by` does.
+    """Measure how often `values` order siblings as `by` does, (rows,) each.
 
     With `control`, among siblings that are equal in it. {} if the share is within the
     limit on both sides, or of few pairs.
     """
-    same = None if control is None else control[view.few]
-    groups = view.groups[view.few]
-    total = len(view.owner)
-    agree, pairs = concordance(values, by[view.few], groups, same, total=total)
+    agree, pairs = view.concordance(values, by, control)
     value = ratio(agree, pairs)
     count = int(pairs.sum())
     if count < FEWEST_PAIRS or max(value, 1 - value) < limit:
@@ -310,20 +303,17 @@ def wrong_above_right(
     verdicts = view.verdicts
     if verdicts is None or view.context.label is not None or not view.is_judged.any():
         return
-    few = view.few
-    rewards = view.paid_by[few]
-    right_or_wrong = _ends_of(view, verdicts)[few]
-    owner = view.groups[few]
-    total = len(view.owner)
-    agree, pairs = concordance(rewards, right_or_wrong, owner, total=total)
+    rewards = view.paid_by
+    right_or_wrong = _ends_of(view, verdicts)
+    agree, pairs = view.concordance(rewards, right_or_wrong)
     wrong = pairs - agree
     if not verdicts.is_component:  # a tie is no fault of what pays beside the task
-        wrong -= concordance(rewards, right_or_wrong, owner, rewards, total=total)[0]
+        wrong -= view.concordance(rewards, right_or_wrong, rewards)[0]
     if pairs.sum() < FEWEST_PAIRS or wrong.sum() <= wrong_above_right * pairs.sum():
         return
     right_without = {}
     for name, piece in _pieces_beside(view, verdicts).items():
-        right, _ = concordance(rewards - piece[few], right_or_wrong, owner)
+        right, _ = view.concordance(rewards - piece, right_or_wrong)
         right_without[name] = float(right.sum())
     cause = max(right_without, key=right_without.__getitem__, default=None)
     measured = share(view, wrong, pairs)

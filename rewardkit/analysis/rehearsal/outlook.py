@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rehearsal import RISE, Rehearsal
-from rewardkit.analysis.statistics import Codes, Floats, Interval, Mask
+from rewardkit.analysis.statistics import NO_INTERVAL, Codes, Floats, Interval, Mask
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent, short_number
 from rewardkit.html.excerpts import UserText
@@ -82,7 +82,7 @@ class Outlook:
     takes_over: TakesOver | None
     why: str
     untried: tuple[str, ...] = ()
-    interval: Interval = (math.nan, math.nan)
+    interval: Interval = NO_INTERVAL
 
     @property
     def end(self) -> float:

@@ -25,7 +25,8 @@ Mask = NDArray[np.bool_]
 Columns = Mapping[str, Floats]
 """Values of the same rows, (rows,) each, by name."""
 Interval = tuple[float, float]
-"""Its ends; (NaN, NaN) where there is none."""
+"""Its ends; `NO_INTERVAL` where there is none."""
+NO_INTERVAL = (math.nan, math.nan)
 Ratio = tuple[NDArray[Any], NDArray[Any]]
 """Numerators and denominators, (groups,) or (rows,) each, of a ratio of their sums."""
 
@@ -309,12 +310,12 @@ class Bootstrap:
         """
         columns = np.column_stack([self.by_unit(values, owner) for values in sums])
         if (columns != 0).any(axis=1).sum() < 2:
-            return math.nan, math.nan
+            return NO_INTERVAL
         with np.errstate(invalid="ignore", divide="ignore"):
             values = statistic(*(self.weights @ columns).T)
         values = values[np.isfinite(values)]
         if not len(values):
-            return math.nan, math.nan
+            return NO_INTERVAL
         tail = (1 - LEVEL) / 2 / (tests * self.tests)
         if tail * len(values) < FEWEST_BEYOND:
             mean = float(values.mean())
