@@ -282,13 +282,13 @@ def diagnose(
 
     Args:
         scores: what `rk.score` or `rk.load_scores` returned.
-        training: the settings that advantages are computed under, for `Training.of`.
+        training: the settings of the trainer, as `Training.of` takes them.
         label: a trusted column of two values that says which completions are good.
-        columns: columns of numbers to compare with the advantages; all that there are.
-        by: columns each of whose values is diagnosed by itself too, at a level that
-            holds for all of them together, and only for what all rows do not show; by
-            default data_source, task and policy, where siblings share them; steps are
-            what `rk.monitor` looks at.
+        columns: columns of numbers to compare with the advantages; None: all.
+        by: columns whose values are slices, each diagnosed by itself, too, for findings
+            that all rows do not show; the level holds for all slices together. By
+            default data_source, task and policy, where siblings share them.
+            `rk.monitor` looks at steps.
         seed: of the bootstrap.
         thresholds: replaces entries of `analysis.diagnosis.THRESHOLDS`.
         baseline: accepted findings, or a file of them.

@@ -141,8 +141,8 @@ class View(RewardedRows):
     def payments(self) -> dict[str, Floats]:
         """Return what each component adds to the reward before a transform, (rows,).
 
-        Weight times score, in a mean over the weights that count; 0 where the component
-        is gated or missing, or the gate of the reward is closed.
+        Weight times score, divided by the sum of the weights in a mean; 0 where the
+        component is gated or missing, or the gate of the reward is closed.
         """
         divisor = np.ones(len(self))
         if self.reward.aggregation == "weighted_mean":

@@ -315,9 +315,9 @@ def _dominant(
 
 
 def _outweighed(view: View, name: str, names: list[str]) -> str | None:
-    """Return the heaviest component declared heavier than this one that holds less.
+    """Return the heaviest component with a larger weight and a smaller share, or None.
 
-    A component that rarely varies does not count.
+    Components that rarely vary do not count.
     """
     effective = view.effective_weights
     declared = view.declared_weights
@@ -345,8 +345,8 @@ def switch(
 ) -> Iterator[Finding]:
     """Find switches of weights that change what is paid from one step to the next.
 
-    Before training, on the rows that there are: how far the mean reward moves, which
-    sibling pairs turn around, which groups lose their signal.
+    On the present rows, before any training: how far the mean reward moves, which
+    sibling pairs change their order, which groups lose their signal.
     """
     names: dict[int, list[str]] = {}
     for item in view.reward.components:

@@ -190,7 +190,7 @@ class Learners:
 
 
 def mean_known(values: Floats) -> Floats:
-    """Return the mean over the last axis of what is not NaN, 0 where all is."""
+    """Return the mean of the last axis without NaN, 0 where all values are NaN."""
     count = (~np.isnan(values)).sum(axis=-1)
     return np.asarray(np.nansum(values, axis=-1) / np.maximum(count, 1))
 

@@ -182,7 +182,7 @@ def part_scores(scores: Scores, part: Part) -> Scores:
 
 
 def why_not_run(reward: Reward, touched: set[str]) -> str:
-    """Return why these cannot be run anew to try a change; "" where they can."""
+    """Say why fields or components cannot be run again, "" where they can."""
     if reward.recorded is not None:
         return "the reward was read from a record and cannot be run"
     moved = moved_by(reward, run=touched)
