@@ -86,6 +86,7 @@ VIEW_RULES: tuple[Rule, ...] = (
     spread.bimodal,
     components.of_siblings,
     components.gates,
+    components.repeated_tag,
     components.redundant,
     components.dominant,
     components.switch,

@@ -33,6 +33,9 @@ from rewardkit.primitives.verify.numbers import as_decimal, distance, read_numbe
 
 Row = Mapping[str, Any]
 
+OPENED_TAG = re.compile(r"<[A-Za-z_][\w.-]{0,30}>\s*\Z")
+"""A tag that a prompt opens at its end, for the completion to go on."""
+
 
 def completion_of(row: Row) -> str:
     """Return the completion of a row as text."""
@@ -42,6 +45,12 @@ def completion_of(row: Row) -> str:
 def prompt_of(row: Row) -> str:
     """Return the prompt of a row as text."""
     return prompt_text(row.get("prompt"))
+
+
+def opened_tag(row: Row) -> str:
+    """Return the tag that a prompt opens at its end, with what follows, or ""."""
+    opened = OPENED_TAG.search(prompt_of(row))
+    return opened[0] if opened else ""
 
 
 @dataclass(frozen=True)

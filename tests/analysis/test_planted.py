@@ -40,6 +40,7 @@ BESIDE = {
     "clustered": {"zero_std_groups"},  # where it is not sure that it is clustered
     "collapsed outputs": {"amplified_noise"},
     "a class is never paid": {"zero_std_groups"},
+    "tag of the prompt": {"sparse"},
 }
 """Codes of further findings about the component of a fault, which share its cause."""
 

@@ -452,6 +452,16 @@ def opens_itself(completion, ground_truth):
     return completion.startswith("<think>") and strict(completion, ground_truth)
 
 
+def in_total(check):
+    """A total of right answers and of a form, whose score stands beside it without a weight."""
+
+    def total(completion, ground_truth):
+        return 0.7 * strict(completion, ground_truth) + 0.3 * check(completion)
+
+    parts = rk.Component("total", total), rk.Component("form", check, weight=0.0)
+    return rk.Reward("r", components=parts)
+
+
 def behind_the_prompt(completion, ground_truth):
     return strict(completion.partition("\nassistant\n")[2], ground_truth)
 
@@ -1419,6 +1429,34 @@ CASES = {
         trait="form",
         words="30 of 40 logged completions earned none of a component; with <think>, "
         "which their prompts have opened, before them, 8 of 8 earned more.",
+    ),
+    "a tag that the prompt opens, in a part of a lone reward": Case(
+        lambda completion, ground_truth: (
+            0.7 * strict(completion, ground_truth)
+            + 0.3 * completion.startswith("<think>")
+        ),
+        opened(NUMBERS),
+        code="prompt_left_out",
+        trait="tag",
+        words="30 of 40 logged completions go on behind the tag that opens them; with <think>, which "
+        "their prompts have opened, before them, 8 of 8 earned more: 0.3 on average, where all rewards span 1.",
+    ),
+    "a tag that the prompt opens, closed in a part of a lone reward": Case(
+        lambda completion, ground_truth: (
+            0.7 * strict(completion, ground_truth) + 0.3 * ("</think>" in completion)
+        ),
+        opened(NUMBERS),
+        code="",
+    ),
+    "a tag that the prompt opens, in a part of a total": Case(
+        in_total(lambda completion: completion.startswith("<think>")),
+        opened(NUMBERS),
+        code="prompt_left_out",
+        trait="form",
+        words="30 of 40 logged completions earned none of a component; with <think>",
+    ),
+    "a tag that the prompt opens, closed in a part of a total": Case(
+        in_total(lambda completion: "</think>" in completion), opened(NUMBERS), code=""
     ),
     "a tag that the prompt opens, closed in a component": Case(
         beside(lambda completion: "</think>" in completion), opened(NUMBERS), code=""

@@ -24,7 +24,10 @@ from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.route import add_up
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
+from rewardkit.strategies.strategy import opened_tag
 
+FEWEST_OF_TAG = 10
+"""Completions with and without the tag of their prompt to compare. Our choice."""
 OFTEN_VARIES = 0.2
 """Share of the live groups in which a component must vary to be compared by influence.
 
@@ -170,6 +173,51 @@ def gates(
                 limit=gate_open,
                 reading=is_open,
                 cost=view.declared_weights[name],
+            )
+
+
+@rule("repeated_tag")
+def repeated_tag(
+    view: View,
+    findings: Findings,
+    *,
+    repeated_tag: float = 0.25,  # of those that write it again: our choice
+) -> Iterator[Finding]:
+    """Find components that look for a tag which the prompts have opened already.
+
+    Completions that go on behind the tag earn nothing, others write it again and earn.
+    """
+    table = view.context.table
+    if "prompt" not in table:
+        return
+    opened = [opened_tag({"prompt": prompt}).strip() for prompt in table["prompt"]]
+    if not any(opened):
+        return
+    pairs = zip(opened, table["completion"], strict=True)
+    has_tag = np.array(opened) != ""
+    is_repeated = has_tag & [tag in str(text) for tag, text in pairs]
+    for name in view.paid_names:
+        scores = view.scores[name]
+        is_scored = has_tag & ~np.isnan(scores)
+        continued = is_scored & ~is_repeated
+        again = is_scored & is_repeated
+        if min(continued.sum(), again.sum()) < FEWEST_OF_TAG:
+            continue
+        lowest = scores[is_scored].min()
+        paid = again & (scores > lowest)
+        if paid.any() and (scores[continued] == lowest).all():
+            yield finding(
+                view,
+                "repeated_tag",
+                name,
+                **share(view, paid, again, by_rows=True),
+                limit=repeated_tag,
+                reading=paid,
+                cost=view.declared_weights[name],
+                tag=next(filter(None, opened)),
+                continued=int(continued.sum()),
+                repeated=int(again.sum()),
+                paid=int(paid.sum()),
             )
 
 

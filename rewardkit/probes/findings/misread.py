@@ -30,13 +30,22 @@ from rewardkit.probes.code.constants import constants
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.runner import SHARE_OF_RULE, RowOutcome, are_equal, scores_in
 from rewardkit.probes.subjects.log import in_turn
-from rewardkit.strategies.strategy import Row, completion_of, prompt_of
+from rewardkit.strategies.strategy import (
+    OPENED_TAG,
+    Row,
+    completion_of,
+    opened_tag,
+    prompt_of,
+)
 
 MOST_RIGHT, MOST_WRONG = 8, 4  # rows that are tried once more: our choice
 RAISED_SHARE = 0.75
 """Least share of the right rows that must earn more. Of the wrong rows at most a
 quarter may. Our choice."""
 LEAST_RAISED = 2  # least right rows that must earn more
+LEAST_TAG_RISE = 0.05
+"""Least rise by a tag, as a share of the span of all rewards. Our choice: its length
+alone may be paid."""
 LEAST_REWARD_RISE = 0.5
 """Least rise of a row, as a share of the span of all rewards. Our choice."""
 
@@ -45,8 +54,6 @@ MISREAD = ("prompt_left_out", "prompt_read", "first_mark_read", "truth_unread")
 PAYING_ALL = ("prompt_read", "truth_unread")
 """Those for which wrong ones may be paid as well."""
 
-OPENED = re.compile(r"<[A-Za-z_][\w.-]{0,30}>\s*\Z")
-"""A tag at the end of a prompt, in which the completion begins."""
 ANSWER_MARK = re.compile(
     r"\\boxed\{[^{}\n]{0,80}\}|<(\w{1,30})>[^<>\n]{0,80}</\1>|####[^\n]{0,40}"
 )
@@ -82,9 +89,8 @@ def _reread(answer: LoggedAnswer, keys: Sequence[str]) -> Iterator[Rereading]:
     text = answer.completion
     yield Rereading("", "", "", text, {})
     prompt = prompt_of(answer.row)
-    opened = OPENED.search(prompt)
-    if opened:
-        tag = opened[0]
+    tag = opened_tag(answer.row)
+    if tag:
         yield Rereading("prompt_left_out", tag, _says_opened(tag), tag + text, {})
     says = "their prompts before them"
     yield Rereading("prompt_left_out", "prompt", says, prompt + text, {})
@@ -260,7 +266,7 @@ def _find_cause(
     for form, hits in moved.items():
         reread, reward, row = hits[0]
         # a reward for form may look for nothing but the tag that the prompt opened
-        allowed = MOST_WRONG if OPENED.fullmatch(form) else MOST_WRONG // 4
+        allowed = MOST_WRONG if OPENED_TAG.fullmatch(form) else MOST_WRONG // 4
         is_certain = len(moved_beside.get(form, ())) <= allowed
         if sign < 0:
             is_certain = reread.code in PAYING_ALL and form not in moved_beside
@@ -325,12 +331,13 @@ class Continuation(NamedTuple):
 
 @rule("prompt_left_out")
 def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
-    """Report components that want a tag which the prompts have opened already.
+    """Report what wants a tag which the prompts have opened already.
 
-    No completion earns them as it is, and most do with the tag before them.
+    It is a component that no completion earns as it is, or a lone reward, whose parts
+    are unknown. Most completions earn more with the tag before them.
     """
     continued = _find_continuations(observed)
-    if observed.has_one_component or not continued:
+    if not continued or any(item.code == "prompt_left_out" for item in findings):
         return
     sample = in_turn(continued, lambda item: prompt_of(item.row))[:MOST_RIGHT]
     rows = []
@@ -338,16 +345,20 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
         rows.append(observed.tries.varied(row, f"{tag}{row.get('completion')}"))
     outcomes = observed.tries.outcomes(rows, share=SHARE_OF_RULE)
     rewards = observed.calibration.rewards
-    for name, component in observed.components.items():
+    span = max(rewards) - min(rewards)
+    is_lone = observed.has_one_component
+    least_rise = LEAST_TAG_RISE * span if is_lone else 1e-9
+    for name in observed.components:
         scores = scores_in((item.outcome for item in continued), name)
-        if not scores or not are_equal(scores):
+        if not scores or not (is_lone or are_equal(scores)):
             continue
         rises = []
         raised = []
         for item, outcome in zip(sample, outcomes, strict=True):
-            score = outcome.scores.get(name, math.nan)
-            rise = component.weight * (score - scores[0])
-            if rise > 1e-9:
+            pair = [row.scores.get(name, math.nan) for row in (item.outcome, outcome)]
+            # the weight of a part of a recorded total stands in the total alone
+            rise = outcome.reward - item.outcome.reward
+            if pair[0] != pair[1] and rise > least_rise:
                 rises.append(rise)
                 raised.append(item)
         if _are_most(raised, sample):
@@ -358,11 +369,13 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 len(raised),
                 component=name,
                 rows=[(first.row, first.outcome.reward)],
-                gain=rise / (max(rewards) - min(rewards) + rise),
-                trait="form",
+                gain=rise / (span if is_lone else span + rise),
+                trait="tag" if is_lone else "form",
                 lost=len(continued),
                 right=len(observed.pool),
                 what=_says_opened(first.tag),
+                rise=rise,
+                span=span,
             )
 
 
@@ -370,9 +383,9 @@ def _find_continuations(observed: Observed) -> list[Continuation]:
     """Find the rows without the tag that their prompts open, the best paid first."""
     continued = []
     for row, outcome in observed.pool:
-        opened = OPENED.search(prompt_of(row))
-        if opened and opened[0].strip() not in completion_of(row):
-            continued.append(Continuation(row, outcome, opened[0]))
+        tag = opened_tag(row)
+        if tag and tag.strip() not in completion_of(row):
+            continued.append(Continuation(row, outcome, tag))
     return sorted(continued, key=lambda item: -item.outcome.reward)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 import rewardkit as rk
-from planted.faults import cosine, flipped, instead
+from planted.faults import cosine, flipped, instead, opened_again
 from planted.tables import (
     FAILS,
     GROUPS,
@@ -46,6 +46,15 @@ def under(**training):
 def graded(g):
     middle = g.beta(4, 4, PROMPTS)[GROUPS]
     return g.beta(6 * middle, 6 * (1 - middle))
+
+
+def closed_tag(g, parts, _):
+    """Some write the tag of their prompts again; as many of them as of others close it."""
+    made = opened_again(g, parts, 1.0)
+    closed = (g.random(ROWS) < 0.6).tolist()
+    pairs = zip(made["@completion"], closed, strict=True)
+    texts = [text if is_closed else text[:9] for text, is_closed in pairs]
+    return made | {"form": np.array(closed) * 1.0, "@completion": texts}
 
 
 def recorded_only(g, *_):
@@ -325,6 +334,7 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "a penalty that rarely fires": table(
         lambda g, *_: {"loops": some(g, ROWS, 0.02) * 1.0}, weights={"loops": -0.5}
     ),
+    "a closing tag behind the prompt's": table(closed_tag),
     "a small cost of each letter": table(
         lambda g, *_: {"cost": -g.uniform(0.2, 1, ROWS)},
         ranges={"cost": (-1.0, 0.0)},

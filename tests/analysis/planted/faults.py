@@ -277,6 +277,20 @@ def paid_without_answer(g, _, share):
     return made | {"paid": np.where(bare, 0.9, made["paid"])}
 
 
+def opened_again(g, parts, share):
+    """Prompts end with an opened tag; of completions that write it again, this share has a form that is paid."""
+    again = some(g, ROWS, 0.5)
+    form = again & (g.random(ROWS) < share)
+    return {
+        "form": form * 1.0,
+        "@prompt": [f"Add {group}.\n<plan>\n" for group in GROUPS.tolist()],
+        "@completion": [
+            f"{'<plan>' * is_again}I add {row}.</plan> Done."
+            for row, is_again in enumerate(again.tolist())
+        ],
+    }
+
+
 def class_of_nothing(g, _, share):
     """The label 0 of three classes is taken for nothing; so many completions are right."""
     labels = GROUPS % 3
@@ -490,6 +504,8 @@ FAULTS: dict[str, Fault] = {
     "a class is never paid": Fault(class_lost, 0.8, 0.6, "truth_unpaid"),
     # All wrong completions that state nothing are paid: half of them; three in ten.
     "silence is paid": Fault(silence_paid, 0.5, 0.3, "wrong_paid"),
+    # Nearly all that write the tag again are paid; nearly half.
+    "tag of the prompt": Fault(table(opened_again), 0.9, 0.45, "repeated_tag", "form"),
     # Prompts and siblings: a batch; a first look of 48 answers. One value on all of them is no accident.
     "constant component": Fault(
         constant("tidy", 0.7), (100, 8), (12, 4), "constant", "tidy"
