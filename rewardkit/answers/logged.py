@@ -158,8 +158,11 @@ class LoggedAnswer:
             texts = re.findall(behind, self.own_text)
             if any(may_answer(text, self.truth) for text in texts):
                 return False
-        if kind_of(self.truth) == "json" and "{" in self.completion:
+        kind = kind_of(self.truth)
+        if kind == "json" and "{" in self.completion:
             return False  # an object that is broken off, or of another notation
+        if self.statement.mark == "fence":
+            return False  # code is compared by what it does, not by its text
         return normal_text(self.truth) not in self.own_words
 
 

@@ -918,6 +918,27 @@ QUERIES = [
 ]
 
 
+def queried(truth, place):
+    """Every second query stands in a block of code within its tags, and is written in other words."""
+    if place == 3:
+        return "So.\n<answer>SELECT name FROM nowhere</answer>", False
+    if place == 2:
+        return (
+            f"So.\n<answer>\n```sql\n{truth.replace('trips', 'trips as t')}\n```\n</answer>",
+            True,
+        )
+    return f"So.\n<answer>{truth}</answer>", True
+
+
+def unqueried(truth, place):
+    if place == 3:
+        return "I would look at the table.", False
+    return (
+        f"So.\n<answer>{truth if place else 'SELECT id FROM trips'}</answer>",
+        place > 0,
+    )
+
+
 def labelled_answer(completion, ground_truth):
     said = re.search(r"Answer: (\d+)", completion)
     return said is not None and said[1] == ground_truth
@@ -1403,6 +1424,19 @@ CASES = {
         words="6 of 14 logged completions that do not state the right answer earned what right "
         "ones do, on 3 prompts; 3 of them mark no answer at all. On 3 of these prompts all "
         "completions did; their truths are '",
+    ),
+    "queries that return the same, in a block of code": Case(
+        lambda completion, ground_truth: (
+            ground_truth.split("> ")[0] in completion.replace(" as t", "")
+        ),
+        rows_of(queried, QUERIES),
+        code="",
+    ),
+    "no query is paid": Case(
+        untagged,
+        rows_of(unqueried, QUERIES),
+        code="wrong_paid",
+        words="of them mark no answer at all",
     ),
     "a wrong answer that a label knows": Case(
         untagged,
