@@ -246,6 +246,7 @@ def _parse_skyrl(rows: SourceRows) -> ParsedLog:
     truths = [inner(cell, "reward_spec", "ground_truth") for cell in extras]
     # also without truths, as the first rows of a log decide its columns
     rows = replace(rows, columns={"ground_truth": truths, **columns})
+    rows = with_columns(rows, extra_info=[inner(cell, "extra_info") for cell in extras])
     usual = {"prompt": "input_prompt", "completion": "output_response"}
     return scored_table(rows, total="score", usual=usual)
 
