@@ -400,7 +400,32 @@ def failed(place: str, error: BaseException) -> str:
     start_error = getattr(package, START_ERROR, "")
     if start_error:
         text += f"; __init__.py failed: {start_error}"
+    text += _describe_missing_library(error)
     return f"{where}: {' '.join(text.split())}"
+
+
+def _describe_missing_library(error: BaseException) -> str:
+    """Return a sentence on a library that a file goes without, or "".
+
+    The file sets the library's name to None where it cannot import it.
+    """
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if not isinstance(error, AttributeError) or error.obj is not None or not frames:
+        return ""
+    names = frames[-1].f_globals
+    try:
+        tree = ast.parse(Path(frames[-1].f_code.co_filename).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    for node in ast.walk(tree):
+        for item in node.names if isinstance(node, ast.Import) else ():
+            name = item.asname or item.name
+            if name in frames[-1].f_code.co_names and names.get(name, "") is None:
+                return (
+                    f"; {item.name} is not installed: install it, or name functions "
+                    "of the file that do without it (file.py:name)"
+                )
+    return ""
 
 
 @lru_cache(maxsize=8)  # all callers share one object of a class

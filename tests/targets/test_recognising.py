@@ -822,3 +822,73 @@ def test_a_ground_truth_that_is_taken_and_never_read_does_not_make_a_function_th
     assert reward.names == ("right", "tidy", "short", "Tidy") and reward.task == (
         "right",
     )
+
+
+SERVER = """
+class Server:
+    config: dict
+    async def verify(self, body):
+        (call,) = body.response.output
+        right = call.type == "function_call" and call.name == body.tool
+        return {**body, "reward": float(right)}
+"""
+
+
+def test_a_server_of_nemo_gym_verifies_the_calls_of_a_log(tmp_path):
+    file = tmp_path / "app.py"
+    file.write_text(SERVER)
+    rows = []
+    for place, name in enumerate(("add", "sub")):
+        call = {"type": "function", "function": {"name": name, "arguments": "{}"}}
+        turn = {"role": "assistant", "content": "", "tool_calls": [call]}
+        asked = {"role": "user", "content": "1+1?"}
+        rows.append({"messages": [asked, turn], "tool": "add", "rollout_id": place})
+    log = rk.load_rollouts(rows)
+    reward = rk.load_reward(f"{file}:Server", rollouts=log)
+    assert "read as NeMo Gym: it is a class with verify(body)" in reward.origin
+    scores = rk.score(reward, log)
+    assert scores.rewards.tolist() == [1, 0] and "rollout_id" not in reward.names
+
+
+GUARDED = """
+try:
+    import no_such_library as lib
+except ImportError:
+    lib = None
+def right(completion, ground_truth):
+    return float(completion == ground_truth)
+def load_environment():
+    return lib.Rubric(right)
+def unlucky():
+    return None.Rubric
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "is_missing"), [("load_environment", True), ("unlucky", False)]
+)
+def test_a_library_that_a_file_goes_without_is_named(tmp_path, name, is_missing):
+    file = tmp_path / "mine.py"
+    file.write_text(GUARDED)
+    with pytest.raises(rk.RewardError) as caught:
+        rk.load_reward(f"{file}:{name}")
+    assert ("no_such_library is not installed" in str(caught.value)) == is_missing
+    assert rk.load_reward(f"{file}:right").names == ("right",)
+
+
+@pytest.mark.parametrize(("least", "is_refused"), [(1, True), (3, False)])
+def test_a_function_that_most_rows_lack_a_column_for_is_refused(
+    tmp_path, least, is_refused
+):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "def compute_score(solution_str, ground_truth, extra_info=None):\n"
+        f"    return extra_info['db'] if len(solution_str) > {least} else 0.0\n"
+    )
+    rows = [{"completion": "x" * size, "ground_truth": "1"} for size in (1, 2, 3, 4)]
+    log = rk.load_rollouts(rows)
+    if is_refused:
+        with pytest.raises(rk.RewardError, match="on 3 of 4 rows that were tried: it"):
+            rk.load_reward(str(file), rollouts=log)
+    else:
+        assert rk.load_reward(str(file), rollouts=log).names
