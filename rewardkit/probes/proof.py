@@ -25,6 +25,7 @@ from rewardkit.probes.runner import rewards_in
 from rewardkit.probes.trials import ProbeTrial
 from rewardkit.strategies.guesses import is_right
 from rewardkit.strategies.strategy import Completion, Subject
+from rewardkit.strategies.values import has_listed
 
 FAR_LARGER = 3  # factor between a number and those on which its error is tried as well
 
@@ -178,6 +179,8 @@ def _pays_several(subject: Subject) -> bool:
 
 def _has_answer(subject: Subject) -> bool:
     """Return whether a column, or an item of one, is a right answer to its prompt."""
+    if has_listed(subject):
+        return True
     for name in subject.columns.keys() - NO_TRUTH_COLUMNS:
         value = subject.columns[name]
         items = value.values() if isinstance(value, dict) else value

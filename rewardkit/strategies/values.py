@@ -9,10 +9,11 @@ import copy
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rewardkit.answers.kinds import ESTIMATE, LIST_MARK, letters_of, split_items
+from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.plain import is_number
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.verify.numbers import read_decimal
@@ -226,13 +227,95 @@ def other_item(subject: Subject) -> Iterator[str]:
                 return
 
 
-@near_miss("a list with one item more, or one less", kinds=LISTS)
+@near_miss("a list with one item more", kinds=("json",))
 def one_item(subject: Subject) -> Iterator[str]:
     items = _list_items(subject)
-    if items and subject.kind == "json":
+    if items:
         yield _write_items(subject, [*items, change_values(items[-1])])
-    if len(items) > 1:
-        yield _write_items(subject, items[:-1])
+
+
+@near_miss("a list that leaves right items out", kinds=LISTS)
+def fewer_items(subject: Subject) -> Iterator[Attempt | str]:
+    """Leave out the last item, and all but the first one.
+
+    Without a truth the right answer of the log may leave some out itself. Where another
+    column lists all, the longest one that is paid is taken, and both are tried
+    together: its last item may be wrong.
+    """
+    if subject.columns.get("ground_truth"):
+        yield from _shorten(subject, subject.right)
+    elif has_listed(subject):
+        answers = [subject.right, *subject.paid_answers]
+        longest = max(answers, key=lambda answer: len(find_items(answer)))
+        shortened = tuple(dict.fromkeys(_shorten(subject, longest)))
+        if shortened:
+            yield Attempt(shortened)
+
+
+def _shorten(subject: Subject, answer: str) -> Iterator[str]:
+    items = find_items(answer)
+    for fewer in (items[:-1], items[:1]):
+        if len(items) > 1 and subject.kind == "json":
+            value = read_json(answer)
+            place = _place_of_list(value)
+            yield _write(subject, with_values([value], {(0, *place): fewer})[0])
+        elif len(items) > 1:
+            opening, content, closing = _split_fence(answer)
+            _, joint = split_items(content)
+            yield subject.write(f"{opening}{joint.join(fewer)}{closing}")
+
+
+def find_items(answer: str) -> list[Any]:
+    """Return the items of a list, or of the only list of an object; [] of others.
+
+    >>> find_items('{"items": [{"name": "a"}, {"name": "b"}]}'), find_items("a, b")
+    ([{'name': 'a'}, {'name': 'b'}], ['a', 'b'])
+    """
+    value = read_json(answer)
+    if value is None:
+        return _read_items(answer)
+    items = _value_at(value, _place_of_list(value))
+    return items if isinstance(items, list) else []
+
+
+def has_listed(subject: Subject) -> bool:
+    """Return whether a column lists as many items as any paid answer, and such ones.
+
+    Objects have the same keys, and each has a value of one that is listed.
+    """
+    answers = [find_items(answer) for answer in (subject.right, *subject.paid_answers)]
+    if subject.kind != "json" or not answers[0]:
+        return False
+    for name in subject.columns.keys() - NO_TRUTH_COLUMNS - {"ground_truth"}:
+        text = subject.columns[name]
+        if not isinstance(text, str) or not text.lstrip().startswith(("{", "[")):
+            continue
+        listed = find_items(text)
+        is_long = len(listed) >= max(2, *map(len, answers))
+        if is_long and all(_is_like_any(item, listed) for item in answers[0]):
+            return True
+    return False
+
+
+def _is_like_any(item: Any, listed: Sequence[Any]) -> bool:
+    """Return whether an item is listed, of objects whether they share a value."""
+    if not isinstance(item, dict):
+        return letters_of(str(item)) in {letters_of(str(other)) for other in listed}
+    values = {(key, letters_of(str(value))) for key, value in item.items()}
+    for other in listed:
+        if isinstance(other, dict) and other.keys() == item.keys():
+            for key, value in other.items():
+                if (key, letters_of(str(value))) in values:
+                    return True
+    return False
+
+
+def _place_of_list(value: Any) -> Place:
+    """Return the place of the only list in an object; () where there is none."""
+    if not isinstance(value, dict):
+        return ()
+    keys = [key for key, child in value.items() if isinstance(child, list)]
+    return (keys[0],) if len(keys) == 1 else ()
 
 
 # --- answers that are far off

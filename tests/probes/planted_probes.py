@@ -382,7 +382,7 @@ PLANTED = [
         "one_item", lambda c, a, t: len(items(a)) == len(json.loads(t)) + 1, "lists"
     ),
     Planted(
-        "one_item", lambda c, a, t: 0 < len(items(a)) < len(json.loads(t)), "lists"
+        "fewer_items", lambda c, a, t: 0 < len(items(a)) < len(json.loads(t)), "lists"
     ),
     Planted("longer_values", longer_values, "objects"),
     Planted("one_key", lambda c, a, t: 0 < len(keys(a)) < len(keys(t)), "objects"),

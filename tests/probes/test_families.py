@@ -187,7 +187,7 @@ WRITTEN = [
         FENCED,
         ["```\n[1, 2]\n5 6\n```", "```\n[1, 2]\n[3, 4]\n5 6\n```"],
     ),
-    ("one_item", "```\n1 2\n----\n3 4\n```", FENCED, ["```\n1 2\n```"]),
+    ("fewer_items", "```\n1 2\n----\n3 4\n```", FENCED, ["```\n1 2\n```"]),
     ("only_ends", "dup", {"prompt": "It knows dup and HALT."}, ["HALT"]),
     ("only_ends", "stop", {"prompt": "Is the signal stop or go?"}, []),
     ("only_ends", "dup", {"prompt": "The nonstop returns."}, []),

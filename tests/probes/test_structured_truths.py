@@ -1,5 +1,6 @@
 """Truths that are dicts and lists: what earns without knowing them is found; the sound twin is silent."""
 
+import json
 import re
 
 import pytest
@@ -349,3 +350,81 @@ def test_a_label_is_true_or_false():
         probed(
             an_alias, [{**ALIASES[0], "ok": value} for value in range(3)], label="ok"
         )
+
+
+# Items of a shipment, which the log has in a column of the user's own
+
+GOODS = [
+    [
+        {"part": f"{name}-{place}", "count": place + number}
+        for number, name in enumerate(("bolt", "nut", "clip", "cable"))
+    ]
+    for place in range(3, 15)
+]
+
+
+def of_goods(*answers):
+    """A log of notes with these answers each, made from the goods of the note."""
+    log = []
+    for place, goods in enumerate(GOODS):
+        texts = [json.dumps({"goods": answer(goods)}) for answer in answers]
+        for text in ["I cannot read it.", *texts]:
+            completion = f"<think>Let me see.</think>\n<answer>{text}</answer>"
+            row = {
+                "prompt": f"List all goods of note {place}.",
+                "completion": completion,
+            }
+            log.append({**row, "manifest": json.dumps(goods)})
+    return log
+
+
+def agreeing(completion, manifest):
+    """The goods that are named, those of them that are right, and all that there are."""
+    try:
+        named = json.loads(inside(completion) or "")["goods"]
+    except (ValueError, KeyError, TypeError):
+        return [], [], [1]
+    goods = json.loads(manifest)
+    return named, [one for one in named if one in goods], goods
+
+
+def by_precision(completion, manifest):
+    named, right, _ = agreeing(completion, manifest)
+    return len(right) / len(named) if named else 0.0
+
+
+def by_both(completion, manifest):
+    named, right, goods = agreeing(completion, manifest)
+    return len(right) / max(len(named), len(goods))
+
+
+def one_is_enough(completion, manifest):
+    """Pays what names the first, which alone is asked for."""
+    _, right, goods = agreeing(completion, manifest)
+    return float(goods[0] in right)
+
+
+SOME = of_goods(lambda goods: goods, lambda goods: goods[:1], lambda goods: goods[1:3])
+MORE = of_goods(
+    lambda goods: goods, lambda goods: goods[:2], lambda goods: [{"part": "x"}]
+)
+ONE_ASKED = [
+    {**row, "manifest": json.dumps(json.loads(row["manifest"])[:1])} for row in MORE
+]
+
+
+@pytest.mark.parametrize(
+    ("score", "log", "is_hole"),
+    [
+        (by_precision, SOME, True),
+        (by_both, SOME, False),
+        (one_is_enough, ONE_ASKED, False),
+    ],
+)
+def test_a_list_that_leaves_items_out_is_wrong_where_the_log_lists_more(
+    score, log, is_hole
+):
+    result = probed(score, log, search=0)
+    codes = [item.code for item in result.alarms]
+    assert ("fewer_items" in codes) is is_hole and result.calibration.subjects
+    assert not is_hole or codes[0] == "fewer_items"
