@@ -240,7 +240,37 @@ FLUENT = rk.Component(
 )
 PRODUCT = {"correct": replace(CORRECT, weight=0.0), "aggregation": "product"}
 ALIKE = rk.Component("alike", rk.measure.similarity())
+SEVERAL_ROWS = []
+for place, truth in enumerate(
+    "A, C|B, E|A, B|C, D|B, D|A, E|B, C, E|A, D|D, E".split("|")
+):
+    for answer in (truth, "A, B, C, D, E", "B", "none"):
+        SEVERAL_ROWS.append(
+            {
+                "prompt": f"Which of A to E hold in case {place}?",
+                "completion": f"Each in turn.\n\\boxed{{{answer}}}",
+                "ground_truth": truth,
+            }
+        )
+SEVERAL = rk.load_rollouts(SEVERAL_ROWS)
+
+
+def letters_right(completion, ground_truth):
+    """Pays right letters less wrong ones, in a box or behind a word in any language."""
+    marked = re.findall(r"\\boxed\{([^}]*)\}|(?i:antwort|answer):(.*)", completion)
+    named = set(re.findall(r"[A-E]", "".join(marked[-1]))) if marked else set()
+    right = set(re.findall(r"[A-E]", ground_truth))
+    return max(0.0, (len(named & right) - len(named - right)) / len(right))
+
+
+def letters_right_or_sure(completion, ground_truth):
+    return max(
+        letters_right(completion, ground_truth), 0.5 * ("verified" in completion)
+    )
+
+
 SOUND = {
+    "some of several right items": (reward_of(letters_right), SEVERAL),
     "strict exact match": (reward_of(right), SUMS),
     "a name in a tag": (reward_of(right), CAPITALS),
     "graded closeness": (reward_of(graded), SUMS),
@@ -269,6 +299,11 @@ def test_of_a_sound_reward_or_one_that_pays_by_chance_nothing_is_reported(
 ):
     found, calls = searched(reward, rollouts, seed=1)
     assert found == [] and calls <= SEARCH_CALLS + SHRINK_CALLS
+
+
+def test_part_of_the_marks_for_a_word_is_found_beside_those_for_some_right_items():
+    (exploit,), _ = searched(reward_of(letters_right_or_sure), SEVERAL, seed=1)
+    assert exploit.home.completion == "verified" and exploit.rate == 1.0
 
 
 # The budget, and what cannot be searched

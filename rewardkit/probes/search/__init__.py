@@ -22,7 +22,9 @@ from rewardkit.probes.search.exploits import (
     LEAST_OTHER_PROMPTS,
     Exploit,
     Gains,
+    PaidCompletion,
     is_explained,
+    is_partly_right,
     report_exploit,
 )
 from rewardkit.probes.search.templates import (
@@ -175,10 +177,12 @@ def _climb(
         if not new:
             break
         outcomes = gains.outcomes([(home, text) for text in new])
-        for template, outcome in zip(new.values(), outcomes, strict=True):
+        for text, outcome in zip(new, outcomes, strict=True):
             worth = gains.gain(home, outcome)
-            if math.isnan(worth):
+            item = PaidCompletion(home, text, outcome, worth)
+            if math.isnan(worth) or is_partly_right(item):
                 continue
+            template = new[text]
             scored.append(ScoredTemplate(worth, template, outcome))
             if worth > best_worth and gains.pays(home, outcome):
                 best, best_worth = template, worth
