@@ -1,6 +1,7 @@
 """What is paid is a fault if other prompts, larger numbers and the truth's own lists agree that it is wrong."""
 
 import json
+import math
 import re
 
 import pytest
@@ -288,3 +289,57 @@ def test_what_is_paid_is_a_fault_unless_it_may_be_right(score, rows, code, doubt
         assert all(item.severity == "info" for item in findings)
         assert [item.evidence["doubt"] for item in findings] == [doubt] * bool(doubt)
         assert all("Not decided: " in item.sentence for item in findings)
+
+
+TINY = []
+for truth in (
+    "0.00042",
+    "0.00083",
+    "0.00017",
+    "0.0021",
+    "42.5",
+    "17.2",
+    "91.7",
+    "64.1",
+):
+    for answer in (truth, "7", "none"):
+        TINY.append(
+            {
+                "prompt": f"How many metres are {truth} metres?",
+                "completion": f"It is \\boxed{{{answer}}}",
+                "ground_truth": truth,
+            }
+        )
+
+
+def close(relative, absolute):
+    """A comparison of what is in the box within these tolerances."""
+
+    def score(completion, ground_truth):
+        found = re.search(r"\\boxed\{(-?\d+(?:\.\d+)?)\}", completion)
+        options = {"rel_tol": relative, "abs_tol": absolute}
+        truth = float(ground_truth)
+        return float(
+            found is not None and math.isclose(float(found[1]), truth, **options)
+        )
+
+    return score
+
+
+@pytest.mark.parametrize(
+    ("score", "told"),
+    [
+        (close(0.01, 0.01), "4 of 8 prompts of the log have such a truth"),
+        (close(0.01, 0.0), ""),
+        (close(0.01, 1e-6), ""),  # for what is left of rounding
+        (lambda completion, ground_truth: float("none" not in completion), ""),
+    ],
+)
+def test_a_tolerance_is_absolute_where_the_size_of_an_error_decides_for_small_truths(
+    score, told
+):
+    alarms = probed(score, TINY, search=0).alarms
+    found = [item for item in alarms if item.code == "absolute_tolerance"]
+    assert [told in item.sentence for item in found] == ([True] if told else [])
+    others = [item for item in alarms if item not in found]
+    assert not told or all(item.family == "equivalents" for item in others)

@@ -34,6 +34,7 @@ from rewardkit.probes.findings.faults import merge_by_cause
 from rewardkit.probes.findings.log_columns import find_nested
 from rewardkit.probes.findings.logged import LOG_RULES
 from rewardkit.probes.findings.misread import MOST_RIGHT, misread_rows
+from rewardkit.probes.findings.tolerance import absolute_tolerance
 from rewardkit.probes.runner import RowOutcome, are_equal, scores_in
 from rewardkit.probes.subjects import asks_for_truth
 from rewardkit.probes.subjects.scales import Calibration
@@ -418,6 +419,7 @@ PART_RULES: tuple[Rule, ...] = (
     floor.leaks,
     floor.flat_credit,
     floor.partial_credit,
+    absolute_tolerance,
     causes.holes,
     length.length_curve,
     causes.first_marks,
