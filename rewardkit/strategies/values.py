@@ -242,24 +242,25 @@ def fewer_items(subject: Subject) -> Iterator[Attempt | str]:
     column lists all, the longest one that is paid is taken, and both are tried
     together: its last item may be wrong.
     """
-    if subject.columns.get("ground_truth"):
+    if subject.columns.get("ground_truth") or subject.kind == "list":
         yield from _shorten(subject, subject.right)
     elif has_listed(subject):
         answers = [subject.right, *subject.paid_answers]
         longest = max(answers, key=lambda answer: len(find_items(answer)))
-        shortened = tuple(dict.fromkeys(_shorten(subject, longest)))
+        shortened = tuple(_shorten(subject, longest))
         if shortened:
             yield Attempt(shortened)
 
 
 def _shorten(subject: Subject, answer: str) -> Iterator[str]:
     items = find_items(answer)
-    for fewer in (items[:-1], items[:1]):
-        if len(items) > 1 and subject.kind == "json":
+    shorter = [items[:-1], items[:1]]
+    for fewer in shorter[: max(0, len(items) - 1)]:
+        if subject.kind == "json":
             value = read_json(answer)
             place = _place_of_list(value)
             yield _write(subject, with_values([value], {(0, *place): fewer})[0])
-        elif len(items) > 1:
+        else:
             opening, content, closing = _split_fence(answer)
             _, joint = split_items(content)
             yield subject.write(f"{opening}{joint.join(fewer)}{closing}")
