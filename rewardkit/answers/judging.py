@@ -231,7 +231,7 @@ def _judge_by_siblings(answers: Answers) -> list[LoggedAnswer]:
         pays_all = all(answer.is_paid for answer in siblings)
         if pays_all and any(answer.is_right is False for answer in siblings):
             open_prompts.add(prompt)
-    paid_answers = {_key(answer) for answer in answers if answer.is_paid}
+    paid_answers = {answer.statement_key for answer in answers if answer.is_paid}
     judged: list[LoggedAnswer] = []
     for answer in answers:
         is_open = answer.prompt in open_prompts
@@ -239,7 +239,7 @@ def _judge_by_siblings(answers: Answers) -> list[LoggedAnswer]:
         if is_right is None and answer.statement.is_marked:
             if is_open and _is_other_number(answer):
                 is_right = False
-            elif not is_open and _key(answer) in paid_answers:
+            elif not is_open and answer.statement_key in paid_answers:
                 is_right = True
         judged.append(replace(answer, is_right=is_right, is_open=is_open))
     return judged
@@ -251,7 +251,3 @@ def _is_other_number(answer: LoggedAnswer) -> bool:
         return False
     is_number = kind_of(answer.answer) == "number"
     return is_number or not may_answer(answer.answer, answer.truth)
-
-
-def _key(answer: LoggedAnswer) -> tuple[str, ...]:
-    return (*answer.prompt, answer.statement.mark, answer.answer)

@@ -70,6 +70,11 @@ class LoggedAnswer:
         return prompt_text(prompt), repr(self.row.get("ground_truth"))
 
     @property
+    def statement_key(self) -> tuple[str, ...]:
+        """Tell answers apart: the prompt, how the answer is marked, and what it is."""
+        return (*self.prompt, self.statement.mark, self.answer)
+
+    @property
     def answer(self) -> str:
         """The answer that it states, "" where it states none."""
         return self.statement.answer

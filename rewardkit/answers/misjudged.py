@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from statistics import fmean
 from typing import Any
 
@@ -36,6 +36,8 @@ from rewardkit.primitives.texts import normal_text
 LEAST_ROWS = 2  # rows that are a fault; one may be a slip
 LEAST_MISJUDGED_SHARE = 0.1
 """The same as a share of the rows that are treated as they should be. Our choice."""
+LEAST_PROMPTS_APART = 4
+"""Prompts on which equal answers earn all and nothing, at least. Our choice."""
 LEAST_OF_TRAIT = 8
 """Rows that are a fault below that share, if all of them have what hardly any row has
 that is treated as it should be. Our choice."""
@@ -181,6 +183,41 @@ def _find_paid_wrong(
         "truths": most(list(map(preview, truths.values()))),
     }
     yield Misjudged("wrong_paid", paid_rows, wrong, trait, details=details)
+
+
+def find_contradictions(answers: Answers) -> Iterator[Misjudged]:
+    """Find equal answers to a prompt of which some earned all and others nothing.
+
+    Only where the task is paid whole or not at all, and where nothing in the
+    completions goes with what they earned: a reward may ask for more than the answer.
+
+    Args:
+        answers: The rows of a log.
+    """
+    by_statement: dict[tuple[str, ...], list[LoggedAnswer]] = defaultdict(list)
+    for answer in answers:
+        if answer.statement.is_marked and not math.isnan(answer.gain):
+            by_statement[answer.statement_key].append(answer)
+    repeated = [equal for equal in by_statement.values() if len(equal) > 1]
+    rows = list(chain.from_iterable(repeated))
+    if not all(answer.is_paid_whole or answer.is_unpaid for answer in rows):
+        return
+    paid_rows: list[LoggedAnswer] = []
+    lost: list[LoggedAnswer] = []
+    at_fault: list[LoggedAnswer] = []
+    for equal in repeated:
+        paid_ones = [answer for answer in equal if answer.is_paid]
+        unpaid_ones = [answer for answer in equal if answer.is_unpaid]
+        if paid_ones and unpaid_ones:
+            paid_rows += paid_ones
+            lost += unpaid_ones
+            fewer = paid_ones if len(paid_ones) < len(unpaid_ones) else unpaid_ones
+            at_fault += fewer
+    prompts = {answer.prompt for answer in at_fault}
+    if len(prompts) < LEAST_PROMPTS_APART or not are_many(at_fault, rows):
+        return
+    if find_trait(lost, paid_rows, "are paid") is None:
+        yield Misjudged("contradiction", at_fault, rows)
 
 
 def find_unpaid_truths(answers: Answers) -> Iterator[Misjudged]:

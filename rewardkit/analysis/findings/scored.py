@@ -20,7 +20,12 @@ from rewardkit.analysis.statistics import (
 from rewardkit.analysis.verdicts import rows_to_read
 from rewardkit.analysis.view import View
 from rewardkit.answers.judging import judge_components
-from rewardkit.answers.misjudged import Misjudged, find_misjudged, find_unpaid_truths
+from rewardkit.answers.misjudged import (
+    Misjudged,
+    find_contradictions,
+    find_misjudged,
+    find_unpaid_truths,
+)
 from rewardkit.answers.scales import OtherScale, find_other_scales
 from rewardkit.findings import Finding, Findings, most, rule
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
@@ -152,7 +157,7 @@ def without_reward(
     yield Finding("abstentions", severity, None, evidence, n, abstained, ids)
 
 
-@rule(*LOGGED_CODES, "truth_unpaid", "other_scale")
+@rule(*LOGGED_CODES, "truth_unpaid", "other_scale", "contradiction")
 def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
     """Find right completions that earned nothing, and wrong ones that are paid.
 
@@ -161,8 +166,6 @@ def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
     """
     for view in scored.views:
         label = view.context.label
-        if label is None and "ground_truth" not in view.context.table:
-            continue
         places = np.flatnonzero(rows_to_read(view.groups))
         table = view.context.table.iloc[places]
         names = [name for name in READ_COLUMNS if name in table]
@@ -177,8 +180,10 @@ def logged(scored: Scored, findings: Findings) -> Iterator[Finding]:
             earned[name] = rewards[places].tolist()
         log = judge_components(rows, earned, labels=labels)
         judged = find_misjudged(log, is_unread=scored.scores.reward.is_blind)
-        for misjudged in chain(judged, find_unpaid_truths(log.answers)):
-            yield _report(scored, view.part, misjudged)
+        contradictions = [] if labels else list(find_contradictions(log.answers))
+        for misjudged in chain(judged, find_unpaid_truths(log.answers), contradictions):
+            if not contradictions or misjudged.is_certain:
+                yield _report(scored, view.part, misjudged)
         for scale in find_other_scales(log.answers, {"ground_truth"}):
             yield _report_scale(scored, view.part, scale)
 
@@ -206,13 +211,16 @@ def _report_scale(scored: Scored, part: str, scale: OtherScale) -> Finding:
 def _earned_by_task(view: View) -> dict[str, Floats]:
     """Return what each component of the task earned, (rows,), NaN where not judged.
 
-    The whole reward where no component is known to be the task.
+    The whole reward where no component is known to be the task, or has its name.
     """
-    if len(view.paid_names) < 2 or not view.task_is_known:
+    task = view.task if view.task_is_known else ()
+    if not task and view.verdicts and view.verdicts.name in view.paid_names:
+        task = (view.verdicts.name,)
+    if len(view.paid_names) < 2 or not task:
         return {"": view.rewards}
     earned = {}
     for component in view.reward.components:
-        if component.name in view.task:
+        if component.name in task:
             rewards = view.row_weights(component) * view.scores[component.name]
             earned[component.name] = np.where(view.is_judged, rewards, np.nan)
     return earned

@@ -266,6 +266,15 @@ def in_cents(g, _, share):
     }
 
 
+def on_other_rows(g, _, share):
+    """In so many groups each score stands one row behind the completion that it is of."""
+    made = stated(g, lambda right, letters: right)
+    scores = made["paid"].reshape(PROMPTS, SIBLINGS)
+    is_shifted = some(g, PROMPTS, share)[:, None]
+    made["paid"] = np.where(is_shifted, np.roll(scores, 1, axis=1), scores).ravel()
+    return made
+
+
 def paid_without_answer(g, _, share):
     """This share of the wrong completions states nothing, and earns as much as right ones."""
     made = stated(g, lambda right, letters: right) | TRUTHS
@@ -502,6 +511,10 @@ FAULTS: dict[str, Fault] = {
     "long right answers lose": Fault(answers_lost, 1_000, 1_600, "right_unpaid"),
     # Four completions in five are right; three, so that a class is often mistaken.
     "a class is never paid": Fault(class_lost, 0.8, 0.6, "truth_unpaid"),
+    # In all groups; in half of them.
+    "scores on other rows": Fault(
+        table(on_other_rows, drawn=False), 1.0, 0.5, "contradiction"
+    ),
     # All wrong completions that state nothing are paid: half of them; three in ten.
     "silence is paid": Fault(silence_paid, 0.5, 0.3, "wrong_paid"),
     # Nearly all that write the tag again are paid; nearly half.
