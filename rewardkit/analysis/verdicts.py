@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,9 @@ from rewardkit.analysis.statistics import Codes, Columns, Floats, Mask, in_both
 from rewardkit.answers import find_truth
 from rewardkit.answers.comparison import states_truth
 from rewardkit.answers.kinds import kind_of, read_truth
+from rewardkit.answers.locales import read_date
 from rewardkit.primitives import extract
+from rewardkit.primitives.texts import words
 from rewardkit.rollouts.columns import RIGHT_NAME
 from rewardkit.rollouts.values import column_values
 
@@ -24,6 +27,9 @@ MOST_TRUTHS_READ = 100
 """Truths whose kind is looked at. Our choice."""
 LEAST_JUDGED = 0.8
 """Share of the rows read that need a verdict. Our choice."""
+
+PART_OF_MARKS = 0.4
+"""Most distance from half marks of what earns a part of them. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,36 +82,63 @@ def find_verdicts(
             return Verdicts(name, values, float(levels[0]))
     by_answers = judge_by_answers(context.table, groups)
     if by_answers is not None and len(paid_names) == 1:
-        has_words = _has_truths_in_words(context.table)
-        if _contradict(by_answers.scores, scores[paid_names[0]], has_words=has_words):
+        of_examples = are_examples(context.table)
+        rewards = scores[paid_names[0]]
+        if contradict(by_answers.scores, rewards, of_examples=of_examples):
             return None
     return by_answers
 
 
-def _has_truths_in_words(table: pd.DataFrame) -> bool:
-    """Return whether most truths are texts of some words, which can be rephrased."""
+def are_examples(table: pd.DataFrame) -> bool:
+    """Return whether most truths are only one of several right answers.
+
+    Sentences can be rephrased, and sums of numbers can be composed in another way.
+
+    >>> are_examples(pd.DataFrame({"ground_truth": ["(8 - 2) * 4 / 3"]}))
+    True
+    >>> are_examples(pd.DataFrame({"ground_truth": ["2025-04-05"]}))
+    False
+    """
     truths = column_values(table["ground_truth"].iloc[:MOST_TRUTHS_READ])
-    texts = [read_truth(truth) or "" for truth in truths]
-    are_long = [kind_of(text) == "text" and len(text.split()) > 2 for text in texts]
-    return 2 * sum(are_long) > len(texts)
+    count = 0
+    for truth in truths:
+        text = read_truth(truth) or ""
+        if _ARITHMETIC.fullmatch(text):
+            count += len(_OPERATION.findall(text)) > 1 and read_date(text) is None
+        elif kind_of(text) == "text":
+            count += len(words(text)) > 2
+    return 2 * count > len(truths)
 
 
-def _contradict(verdicts: Floats, rewards: Floats, *, has_words: bool) -> bool:
+_ARITHMETIC = re.compile(r"[\d\s+*/().×÷−-]+")
+_OPERATION = re.compile(r"[+*/×÷−-]")
+
+
+def contradict(verdicts: Floats, rewards: Floats, *, of_examples: bool) -> bool:
     """Return whether most rows of full reward are not right, and reversed.
 
     Then the answers are misread, such as truths in one notation and answers in another:
     a reward that also pays wrong answers still pays right ones, and one that pays some
-    of the right ones pays few others. Truths of some words (`has_words`) can be
-    rephrased: there it is enough that most rows of full reward are not right.
+    of the right ones pays few others. Of truths that are only examples (`are_examples`)
+    it is enough that most rows of full reward are not right, or that most rows earn a
+    part of it.
+
+    Args:
+        verdicts: 1 for the rows that state their truth, 0 for others, (rows,).
+        rewards: what the task earned, (rows,).
+        of_examples: whether other answers may be right as well.
     """
     is_read = in_both(verdicts, rewards)
     if not is_read.any():
         return False
     is_right = verdicts[is_read] == 1
-    is_full = np.isclose(rewards[is_read], rewards[is_read].max())
+    gains = rewards[is_read] - rewards[is_read].min()
+    is_full = np.isclose(gains, gains.max())
     both = np.sum(is_right & is_full)
-    fewer = is_full.sum() if has_words else min(is_right.sum(), is_full.sum())
-    return bool(2 * both < fewer)
+    if not of_examples:
+        return bool(2 * both < min(is_right.sum(), is_full.sum()))
+    is_part = np.abs(gains - gains.max() / 2) < PART_OF_MARKS * gains.max()
+    return bool(2 * both < is_full.sum() or is_part.mean() > 0.5)
 
 
 def _levels(values: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise, product
@@ -216,7 +216,7 @@ def find_contradictions(answers: Answers) -> Iterator[Misjudged]:
     prompts = {answer.prompt for answer in at_fault}
     if len(prompts) < LEAST_PROMPTS_APART or not are_many(at_fault, rows):
         return
-    if find_trait(lost, paid_rows, "are paid") is None:
+    if find_trait(lost, paid_rows) is None:
         yield Misjudged("contradiction", at_fault, rows)
 
 

@@ -13,7 +13,7 @@ from rewardkit.analysis.rehearsal.reach import HALF
 from rewardkit.analysis.rehearsal.rows import scale_task
 from rewardkit.analysis.rewarded_rows import ROUNDING
 from rewardkit.analysis.statistics import Floats, Mask, in_both, within
-from rewardkit.analysis.verdicts import Verdicts
+from rewardkit.analysis.verdicts import Verdicts, are_examples, contradict
 from rewardkit.answers.logged import LoggedAnswer
 from rewardkit.answers.scales import find_other_scales
 from rewardkit.monitoring.changes import (
@@ -123,7 +123,7 @@ class Timeline(RunRows):
 
         A completion without an answer is wrong. So is one without a marked answer if
         the run began with marked answers. None if too few answers can be compared with
-        truths, or if all are right or all wrong.
+        truths, if all are right or all wrong, or if the task is another.
         """
         if "ground_truth" not in self.view.context.table:
             return None
@@ -143,7 +143,20 @@ class Timeline(RunRows):
             return None
         shares = np.full(len(self.view), np.nan)
         shares[self.rows_read] = values
-        return shares
+        return None if self._is_task_another(shares) else shares
+
+    def _is_task_another(self, stated: Floats) -> bool:
+        """Return whether truths are examples, and the run began by paying other answers.
+
+        Only its first windows say so: what is paid later may be an exploit.
+        """
+        table = self.view.context.table
+        if not are_examples(table):
+            return False
+        guess = guess_task(self.view)
+        earned = guess.scores if guess else self.view.rewards
+        is_early = self.is_early(self.windows.row_windows)
+        return contradict(stated[is_early], earned[is_early], of_examples=True)
 
     def _accepts_unclosed(
         self, is_unclosed: Mask, is_right: Floats, is_marked: Mask
