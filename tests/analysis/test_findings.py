@@ -256,7 +256,12 @@ def hacks(second, parts=None, primary="task", weight=0.3, told=(), **columns):
     components = {primary: {"primary": True}} if primary else None
     parts, weights = parts or {"task": task(), "second": second}, {"second": weight}
     scores = scores_of(
-        parts, GROUPS, weights=weights, columns=columns, components=components
+        parts,
+        GROUPS,
+        weights=weights,
+        columns=columns,
+        components=components,
+        ranges={"second": None},
     )
     return {
         item.code: item
@@ -303,6 +308,17 @@ def test_brevity_that_right_completions_alone_are_paid_for_is_no_alarm():
     for second in (task() * (1 - LONGER), 1 - LONGER, task() * LONGER):
         severities.append(hacks(second)["length_bias"].severity)
     assert severities == ["info", "warn", "warn"]
+
+
+def test_a_mild_penalty_of_the_longest_completions_is_a_limit_and_no_alarm():
+    """DAPO's soft penalty of overlong answers was told to be softened; found in the wild."""
+    beyond = np.clip((LENGTH - 130) / 70, 0, 1)
+    of_most = np.clip((LENGTH - 60) / 140, 0, 1)
+    severities = []
+    for penalty, weight in ((-beyond, 0.3), (-of_most, 0.3), (-beyond, 1.5)):
+        bias = hacks(penalty, weight=weight)["length_bias"]
+        severities.append((bias.severity, "soften" in bias.advice))
+    assert severities == [("info", False), ("warn", True), ("warn", True)]
 
 
 def test_another_column_that_is_paid_for_is_named_once():

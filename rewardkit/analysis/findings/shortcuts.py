@@ -29,6 +29,9 @@ FEWEST_WRONG = 20
 LEAST_OF_USUAL = 0.5
 """Share of the pairs that earn different rewards, of as many as there usually are,
 under which pairs with the same marks are paid alike. Our choice."""
+SURELY_USUAL = 0.95
+"""Share of the completions within a limit that are shorter than those beyond. Our
+choice: the limit may count tokens."""
 SAME_THING = 0.9
 """Concordance with the length from which a column counts as length. Our choice."""
 OF_LENGTH = ("rk.measure.length", "rk.measure.overlong", "length(", "overlong(")
@@ -123,6 +126,24 @@ def order(
             yield of_column
 
 
+def _is_limit(view: View, name: str) -> bool:
+    """Return whether a component is a mild penalty, and of the longest completions.
+
+    A soft penalty of overlong completions is a limit, and no wish for brevity.
+    """
+    payments, lengths = view.payments[name], view.context.lengths
+    is_over = payments < 0
+    is_under = payments == 0
+    if not (is_over.any() and is_under[view.is_judged & ~is_over].all()):
+        return False
+    of_task = view.payments[view.primary]
+    worth = np.nanmax(of_task) - np.nanmin(of_task)
+    longest_usual = np.quantile(lengths[is_under], SURELY_USUAL)
+    shortest_over = np.quantile(lengths[is_over], 1 - SURELY_USUAL)
+    is_mild = -np.nanmin(payments) < worth and is_over.sum() < is_under.sum()
+    return bool(is_mild and shortest_over > longest_usual)
+
+
 def _bias(
     view: View,
     code: str,
@@ -162,13 +183,20 @@ def _task_scores(view: View) -> Floats:
 
 
 def _explain_bias(view: View, bias: Finding, lengths: Floats, limit: float) -> Finding:
-    """Return a length bias with the component that pays it; a gated one is no fault."""
+    """Return a length bias with the component that pays it.
+
+    Brevity paid to right completions alone, and a limit of length, are no fault.
+    """
     is_longer = bias.evidence["longer"]
     payer = _payer_of_length(view, lengths if is_longer else -lengths, limit)
     evidence = {**bias.evidence, "by": payer}
-    if is_longer or not _is_paid_to_right(view):
+    if payer and _is_limit(view, payer):
+        evidence["declared"] = payer
+    elif is_longer or not _is_paid_to_right(view):
         return replace(bias, evidence=evidence)
-    return replace(bias, severity="info", evidence={**evidence, "gated": True})
+    else:
+        evidence["gated"] = True
+    return replace(bias, severity="info", evidence=evidence)
 
 
 def _is_of_marks(view: View, lengths: Floats, limit: float) -> bool:
