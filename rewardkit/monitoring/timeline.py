@@ -146,7 +146,7 @@ class Timeline(RunRows):
         return None if self._is_task_another(shares) else shares
 
     def _is_task_another(self, stated: Floats) -> bool:
-        """Return whether truths are examples, and the run began by paying other answers.
+        """Return whether truths are examples, and a run began by paying other answers.
 
         Only its first windows say so: what is paid later may be an exploit.
         """

@@ -611,3 +611,33 @@ def test_what_a_tool_replied_last_is_no_answer_behind_an_open_tag():
     assert not read_unclosed("<search>capital</search><information>Oslo").answer
     assert not read_unclosed("I look. <tool_response>Oslo").answer
     assert read_unclosed("I look. <answer>Oslo").answer == "Oslo"
+
+
+@pytest.mark.parametrize(
+    ("truth", "other", "task"),
+    [
+        ("(8 - 2) * 4", "8 * (5 - 2)", "solved"),  # both make 24
+        ("He went home early.", "He left early for home.", "solved"),
+        ("24", "42", "right answers"),
+    ],
+)
+def test_truths_that_are_examples_do_not_say_what_is_right(truth, other, task):
+    """Sums to compose, of which a log has one solution each; found in the wild."""
+    rows = []
+    for step in range(40):
+        for place in range(64):
+            is_solved = place % 8 < 3
+            said = other if is_solved else "8 + 8"
+            said = truth if place % 32 == 0 else said
+            row = {
+                "step": step,
+                "prompt": f"{step}-{place // 8}?",
+                "ground_truth": truth,
+            }
+            row |= {
+                "completion": f"<answer>{said}</answer>",
+                "solved": float(is_solved),
+            }
+            rows.append({**row, "format": 1.0})
+    monitor = rk.monitor(rows, weights={"solved": 1.0, "format": 0.1})
+    assert monitor.timelines[0].task_name == task
