@@ -108,19 +108,25 @@ def spell_out(answer: str, locale: Locale = USUAL_LOCALE) -> str:
     return f"{value.normalize():f}{amount[3]}"
 
 
+_NO_PART_OF_DATE = re.compile(
+    r"(?i)\b(?:the|of|on|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+)
+
+
 @lru_cache(maxsize=4096)
 def read_date(text: str, *, day_first: bool | None = None) -> date | None:
     """Return the date that a text is, None where it is none, or may be two.
 
-    >>> read_date("5 April 2025.") == read_date("April 5th, 2025")
-    True
+    >>> texts = "5 April 2025.", "April 5th, 2025", "Saturday, the 5th of April 2025"
+    >>> {str(read_date(text)) for text in texts}
+    {'2025-04-05'}
     >>> print(read_date("05/04/2025", day_first=True), read_date("05/04/2025"))
     2025-04-05 None
     """
     if len(text) > LONGEST_DATE or not re.search(r"\d{4}", text):
         return None
-    plain = re.sub(r"(?<=\d)(st|nd|rd|th)\b|,", "", text.strip(" .\n"))
-    plain = re.sub(r"(?<=\d)[.-](?=\d)", "/", plain)
+    plain = re.sub(r"(?<=\d)(st|nd|rd|th)\b|,", "", _NO_PART_OF_DATE.sub("", text))
+    plain = re.sub(r"(?<=\d)[.-](?=\d)", "/", plain.strip(" .\n"))
     formats = [*NUMBERS_BY_DAY_FIRST.values(), *OTHER_DATES]
     if day_first is not None:
         formats.remove(NUMBERS_BY_DAY_FIRST[not day_first])

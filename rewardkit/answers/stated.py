@@ -8,7 +8,7 @@ from typing import Any
 
 from rewardkit.answers.formats import THINKING, blank_tools
 from rewardkit.answers.kinds import kind_of, read_truth
-from rewardkit.answers.locales import NUMBER
+from rewardkit.answers.locales import LONGEST_DATE, NUMBER, read_date
 from rewardkit.answers.marks import CLEAR_MARKS, LOOSE_MARKS, find_likely_place
 from rewardkit.primitives.extract import answer_phrase
 
@@ -144,17 +144,20 @@ def _find_announced(completion: str, truth: str) -> re.Match[str] | None:
     """Find a truth in the last sentence or line that announces an answer.
 
     The sentence ends behind it, or goes on with a reason. "The answer is Oslo or Rome"
-    and "Oslo only if" state no answer.
+    and "Oslo only if" state no answer. Of a date any date is found.
     """
+    is_date = read_date(truth) is not None
     is_short = 0 < len(truth) <= LONGEST_TRUTH_STATED
-    if not is_short or truth.lower() not in completion.lower():
+    if not is_short or not (is_date or truth.lower() in completion.lower()):
         return None
+    wanted = rf"[^\n;!]{{6,{LONGEST_DATE}}}?" if is_date else re.escape(truth)
     announced = ANSWER_PHRASE.spans(completion)
     announced = announced or LOOSE_MARKS["colon"].spans(completion)
     pattern = re.compile(
-        rf"""[\s*_`"'“‘]*+ ({re.escape(truth)}) [*_`"'”’]*+
+        rf"""[\s*_`"'“‘]*+ ({wanted}) [*_`"'”’]*+
             (?: [ ]*+\Z | [ ]*+\n | [.!;。][*_`"'”’]*+(?:\s|\Z)
               | ,?[ ](?:because|since|as|so|which|given)\b | [ ][–—-][ ] )""",
         re.VERBOSE | re.IGNORECASE,
     )
-    return pattern.match(completion, announced[0][0]) if announced else None
+    match = pattern.match(completion, announced[0][0]) if announced else None
+    return None if match and is_date and read_date(match[1]) is None else match

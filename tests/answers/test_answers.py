@@ -138,6 +138,9 @@ The answer is paris, because it is. :: Paris :: right :: a reason may follow
 **Answer:** Au. It is gold.⏎Note: done :: Au :: right :: another line has a colon
 Well.⏎Result: **Au**. It is gold. :: Au :: right :: another label, and bold
 The answer is Dr. Who. I know him. :: Dr. Who :: right :: a truth has a stop
+The answer is the 12th of May 1997. Yes. :: 1997-05-12 :: right :: a date in words
+Answer = Monday, May 12, 1997 :: 1997-05-12 :: right :: a day of the week beside it
+The answer is May 12, 1997 or 1998. :: 1997-05-12 :: unknown :: it is one of two
 The answer is Rome, not Paris. :: Paris :: unknown :: it is denied
 The answer is Paris or Rome. :: Paris :: unknown :: it is one of two
 The answer is Paris only if I am wrong. :: Paris :: unknown :: on a condition

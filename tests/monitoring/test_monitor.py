@@ -640,4 +640,4 @@ def test_truths_that_are_examples_do_not_say_what_is_right(truth, other, task):
             }
             rows.append({**row, "format": 1.0})
     monitor = rk.monitor(rows, weights={"solved": 1.0, "format": 0.1})
-    assert monitor.timelines[0].task_name == task
+    assert monitor.timelines[0].task_name.removeprefix("logged_") == task
