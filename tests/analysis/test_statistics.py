@@ -180,9 +180,19 @@ def test_of_very_large_groups_some_pairs_of_each_row_stand_for_all():
     values = order + generator.normal(size=3000) * 0.5
     agree, pairs = concordance(values, order, np.zeros(3000, dtype=int))
     expected = (kendalltau(values, order).statistic + 1) / 2
-    assert pairs[0] < 3000 * ALL_PAIRS and agree[0] / pairs[0] == pytest.approx(
-        expected, abs=0.01
-    )
+    assert pairs[0] < 3000 * 2 * ALL_PAIRS
+    assert agree[0] / pairs[0] == pytest.approx(expected, abs=0.01)
+
+
+def test_beside_a_very_large_group_all_pairs_of_small_ones_count():
+    generator = np.random.default_rng(0)
+    groups = np.repeat(np.arange(41), [*[8] * 40, 3000])
+    values, order = generator.random(len(groups)), generator.random(len(groups))
+    is_small = groups < 40
+    found = concordance(values, order, groups)
+    alone = concordance(values[is_small], order[is_small], groups[is_small])
+    np.testing.assert_array_equal(np.array(found)[:, :40], alone)
+    assert (alone[1] == 28).all()
 
 
 # shape

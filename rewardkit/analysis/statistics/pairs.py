@@ -118,11 +118,15 @@ def first_siblings(values: Floats, task: Floats, groups: Codes, total: int) -> R
 def _steps(owner: Codes) -> list[int]:
     """Return the distances at which rows of sorted `owner` are paired.
 
-    If an owner has more than `ALL_PAIRS` rows, this number of them, evenly spaced.
+    All below `ALL_PAIRS`; of larger ones, if an owner has as many rows, `ALL_PAIRS`
+    evenly spaced ones.
     """
     largest = int(np.bincount(owner).max(initial=1))
-    steps = np.linspace(1, largest - 1, min(largest - 1, ALL_PAIRS))
-    return list(np.unique(steps.astype(int)).tolist())
+    steps = np.arange(1, min(largest, ALL_PAIRS))
+    if largest > ALL_PAIRS:
+        far = np.linspace(ALL_PAIRS, largest - 1, min(largest - ALL_PAIRS, ALL_PAIRS))
+        steps = np.concatenate([steps, far.astype(int)])
+    return list(np.unique(steps).tolist())
 
 
 def marks_of(texts: Texts) -> Floats:
