@@ -19,6 +19,8 @@ from transformers import (
     AutoTokenizer,
     DynamicCache,
     Gemma3ForCausalLM,
+    Gemma3TextConfig,
+    Gemma3TextModel,
     GgufConfig,
     PreTrainedTokenizerFast,
 )
@@ -29,6 +31,11 @@ from sample_rollouts import ITEMS, NAMES, SHOTS, context  # noqa: E402
 
 END = "\n\n"
 """Token that ends a completion: the log's were stopped at the next question."""
+FROZEN = 9
+"""Layers, of 18, that are not trained, nor are the embeddings of tokens.
+
+Their gradients are mostly noise in bfloat16, which Adam makes as large as the rest.
+"""
 EXAMPLES, QUESTION = context(SHOTS, "|").split("Question: |")
 """What all prompts begin with, and what stands behind a question."""
 
@@ -91,11 +98,12 @@ def cut_vocabulary(folder: Path) -> None:
     small.save_pretrained(folder)
 
 
-class Primed(Gemma3ForCausalLM):
-    """A model that has read the examples before every prompt.
+class Primed(Gemma3TextModel):
+    """The layers of a model, which have read the examples before every prompt.
 
-    It reads them once a batch, with their gradient, so this is what it would do with
-    the examples in each prompt.
+    They read them once a batch, with their gradient, so this is what they would do with
+    the examples in each prompt. It is the layers that read them, as TRL's loss calls
+    these without the model around them.
     """
 
     examples: torch.Tensor
@@ -103,43 +111,52 @@ class Primed(Gemma3ForCausalLM):
     def forward(
         self,
         input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
         cache: DynamicCache | None = None,
-        logits_to_keep: int = 0,
-        **_ignored: Any,
+        **_others: Any,
     ) -> Any:
-        """Return logits as float32; positions go on behind the examples."""
+        """Return the states of the tokens; positions go on behind the examples."""
         if cache is None or not cache.get_seq_length():
-            read = self.model(self.examples, use_cache=True).cache
+            read = super().forward(self.examples, use_cache=True).cache
             read.batch_repeat_interleave(len(input_ids))
             if cache is None:
                 cache = read
             else:
                 for number, layer in enumerate(read.layers):
                     cache.update(layer.keys, layer.values, number)
-        seen = attention_mask.new_ones(len(input_ids), self.examples.shape[1])
-        mask = torch.cat([seen, attention_mask], dim=1)
+        length = cache.get_seq_length() + input_ids.shape[1]
+        mask = input_ids.new_ones(len(input_ids), length)
+        if attention_mask is not None:
+            mask[:, self.examples.shape[1] :] = attention_mask
         places = (mask.cumsum(1) - 1)[:, -input_ids.shape[1] :]
-        output = super().forward(
+        return super().forward(
             input_ids,
             attention_mask=mask,
             position_ids=places,
             cache=cache,
-            logits_to_keep=logits_to_keep,
             use_cache=True,
         )
-        output.logits = output.logits.float()
-        return output
 
 
-def load_base(folder: Path) -> tuple[Primed, PreTrainedTokenizerFast]:
+class PrimedGemma(Gemma3ForCausalLM):
+    """The model with such layers."""
+
+    def __init__(self, config: Gemma3TextConfig) -> None:
+        super().__init__(config)
+        self.model = Primed(config)
+        self.post_init()
+
+
+def load_base(folder: Path) -> tuple[PrimedGemma, PreTrainedTokenizerFast]:
     """Return the model and its tokenizer, from a folder that is filled once."""
     if not folder.is_dir():
         folder.mkdir()
         cut_vocabulary(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = Primed.from_pretrained(folder, dtype=torch.bfloat16)
-    model.examples = tokenizer(f"<bos>{EXAMPLES}", return_tensors="pt").input_ids
+    model = PrimedGemma.from_pretrained(folder, dtype=torch.bfloat16)
+    model.model.examples = tokenizer(f"<bos>{EXAMPLES}", return_tensors="pt").input_ids
+    model.requires_grad_(False)
+    model.model.layers[FROZEN:].requires_grad_(True)
     return model, tokenizer
 
 
@@ -150,7 +167,7 @@ class Copies(torch.optim.AdamW):
     """
 
     def __init__(self, model: torch.nn.Module, rate: float) -> None:
-        self.weights = list(model.parameters())
+        self.weights = [item for item in model.parameters() if item.requires_grad]
         copies = [weight.detach().float() for weight in self.weights]
         super().__init__(copies, lr=rate, weight_decay=0.0)
 
