@@ -46,6 +46,13 @@ MEASURED_TIMES = 4
 """Times that a completion is scored to measure the noise of its reward. Our choice."""
 
 
+def _ends_in_calls(row: Row) -> bool:
+    """Return whether the last turn of a row's messages calls tools."""
+    turns = row.get("messages")
+    last = turns[-1] if isinstance(turns, list) and turns else {}
+    return isinstance(last, dict) and bool(last.get("tool_calls"))
+
+
 @dataclass(frozen=True)
 class RowOutcome:
     """The outcome of one row: its reward before any transform, NaN if not judged.
@@ -241,13 +248,17 @@ class Tries:
 
         The reward reads a column if other values of it change what rows earn. The best
         paid rows are tried: an unpaid row may earn nothing whatever the column says.
+        Where most completions end in calls of tools, no text can be one of them.
         """
         judged = [pair for pair in scored if pair[1].is_judged]
         judged.sort(key=lambda pair: pair[1].reward)
         rows = [row for row, _ in judged]
         sample = [*rows[-ROWS_WITH_OTHER_VALUES:], *rows[:1]]
+        doubtful = [*self.text_columns.doubtful]
+        if 2 * sum(map(_ends_in_calls, rows)) > len(rows):
+            doubtful.append("messages")
         unwritable = []
-        for name in self.text_columns.doubtful:
+        for name in doubtful:
             pairs = self.text_columns.other_values(sample, name)
             same = [row for row, _ in pairs] * 2  # is a difference more than noise?
             changed = [self.varied(row, **{name: value}) for row, value in pairs]

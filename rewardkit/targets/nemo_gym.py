@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewardkit.primitives.messages import assistant_text
 from rewardkit.targets.adapter import Adapter, plain_values
 from rewardkit.targets.columns import ObjectRow, Row, required_parameters
 from rewardkit.targets.target import Target, TrainerReading
@@ -29,8 +28,6 @@ def _make_body(row: dict[str, Any]) -> ObjectRow:
     turns = answer_turns(text)
     if isinstance(row.get("messages"), list):
         turns = split(row)[1]
-        if assistant_text(turns) != text:  # another one is tried in its place
-            turns = [*turns[:-1], *answer_turns(text)]
     output: list[dict[str, Any]] = []
     for turn in turns:
         output += _items_of(turn)

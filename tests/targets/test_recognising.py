@@ -828,26 +828,37 @@ SERVER = """
 class Server:
     config: dict
     async def verify(self, body):
-        (call,) = body.response.output
-        right = call.type == "function_call" and call.name == body.tool
-        return {**body, "reward": float(right)}
+        calls = [item for item in body.response.output if item.type == "function_call"]
+        return {**body, "reward": float([call.name for call in calls] == [body.tool])}
 """
 
 
-def test_a_server_of_nemo_gym_verifies_the_calls_of_a_log(tmp_path):
+def logged_calls(tmp_path, names):
+    """The server above, and a log of prompts that are answered with calls of these names."""
     file = tmp_path / "app.py"
     file.write_text(SERVER)
     rows = []
-    for place, name in enumerate(("add", "sub")):
+    for place, name in enumerate(names):
         call = {"type": "function", "function": {"name": name, "arguments": "{}"}}
         turn = {"role": "assistant", "content": "", "tool_calls": [call]}
-        asked = {"role": "user", "content": "1+1?"}
+        asked = {"role": "user", "content": f"{place // 4}+1?"}
         rows.append({"messages": [asked, turn], "tool": "add", "rollout_id": place})
     log = rk.load_rollouts(rows)
-    reward = rk.load_reward(f"{file}:Server", rollouts=log)
+    return rk.load_reward(f"{file}:Server", rollouts=log), log
+
+
+def test_a_server_of_nemo_gym_verifies_the_calls_of_a_log(tmp_path):
+    reward, log = logged_calls(tmp_path, ("add", "sub"))
     assert "read as NeMo Gym: it is a class with verify(body)" in reward.origin
     scores = rk.score(reward, log)
     assert scores.rewards.tolist() == [1, 0] and "rollout_id" not in reward.names
+
+
+def test_no_text_is_tried_in_place_of_calls(tmp_path):
+    reward, log = logged_calls(tmp_path, ("add", "sub", "sub", "add") * 8)
+    result = rk.probe(reward, log, search=0)
+    assert not result.alarms
+    assert "reads 'messages'" in str(result.inconclusive)
 
 
 GUARDED = """
