@@ -63,10 +63,10 @@ def predict() -> Iterator[dict[str, Any]]:
             yield row
 
 
-def right_by_prompt(name: str) -> pd.Series:
-    """Return the share right of each prompt of the last steps of a training."""
+def right_by_prompt(name: str, steps: int) -> pd.Series:
+    """Return the share right of each prompt of the last of so many first steps."""
     table = pd.read_parquet(RUNS / f"{name}.completions.parquet")
-    last = table[table["step"] > table["step"].max() - LAST_STEPS]
+    last = table[table["step"].between(steps - LAST_STEPS, steps - 1)]
     return last.groupby(["step", "prompt"])["right"].mean()
 
 
@@ -110,7 +110,9 @@ def main() -> None:
         return
     outcomes = pd.DataFrame([outcome(name) for name in REWARDS])
     print(outcomes.round(2).T.to_string(header=False))
-    ahead = (right_by_prompt("sound") - right_by_prompt("flawed")).dropna()
+    steps = int(outcomes["steps"].min())
+    sound, flawed = (right_by_prompt(name, steps) for name in ("sound", "flawed"))
+    ahead = (sound - flawed).dropna()
     error = 1.96 * ahead.std() / len(ahead) ** 0.5
     print(
         f"sound above flawed on {len(ahead)} prompts that both had at the same steps: "
