@@ -15,7 +15,6 @@ from rewardkit.analysis.statistics import Codes, Columns, Floats, Mask, in_both
 from rewardkit.answers import find_truth
 from rewardkit.answers.comparison import states_truth
 from rewardkit.answers.kinds import kind_of, read_truth
-from rewardkit.answers.locales import read_date
 from rewardkit.primitives import extract
 from rewardkit.primitives.texts import words
 from rewardkit.rollouts.columns import RIGHT_NAME
@@ -104,14 +103,15 @@ def are_examples(table: pd.DataFrame) -> bool:
     for truth in truths:
         text = read_truth(truth) or ""
         if _ARITHMETIC.fullmatch(text):
-            count += len(_OPERATION.findall(text)) > 1 and read_date(text) is None
+            count += _SUM.search(text) is not None
         elif kind_of(text) == "text":
             count += len(words(text)) > 2
     return 2 * count > len(truths)
 
 
 _ARITHMETIC = re.compile(r"[\d\s+*/().×÷−-]+")
-_OPERATION = re.compile(r"[+*/×÷−-]")
+_SUM = re.compile(r"[\d)]\s*[+*×÷].*[-+*/×÷−]|[\d)]\s*[-/−].*[\d)]\s*[+*×÷]")
+"""Two operations of which one adds or multiplies: no date and no telephone number."""
 
 
 def contradict(verdicts: Floats, rewards: Floats, *, of_examples: bool) -> bool:

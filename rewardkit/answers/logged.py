@@ -65,9 +65,10 @@ class LoggedAnswer:
 
     @property
     def prompt(self) -> tuple[str, str]:
-        """Tell prompts apart that differ in their truths alone."""
+        """Tell prompts apart that differ in their truths, or else in their ids."""
         prompt = self.row.get("prompt", self.row.get("prompt_id"))
-        return prompt_text(prompt), repr(self.row.get("ground_truth"))
+        truth = self.row.get("ground_truth", self.row.get("prompt_id"))
+        return prompt_text(prompt), repr(truth)
 
     @property
     def statement_key(self) -> tuple[str, ...]:

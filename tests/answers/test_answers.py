@@ -22,7 +22,7 @@ from rewardkit.answers.kinds import (
     read_truth,
 )
 from rewardkit.answers.marks import find_marks
-from rewardkit.answers.misjudged import find_misjudged
+from rewardkit.answers.misjudged import find_contradictions, find_misjudged
 from rewardkit.answers.truth_column import name_truth
 from rewardkit.probes.subjects.drafts import with_format
 from rewardkit.probes.subjects.log import plain_subject
@@ -203,6 +203,23 @@ def test_few_right_completions_that_earn_nothing_are_no_fault(
     log = JudgedLog(answers, answers, (), by_label=True)
     found = [item.code for item in find_misjudged(log)]
     assert found == codes, why
+
+
+@pytest.mark.parametrize(
+    ("ids", "count"),
+    [("prompt_id", 0), ("rollout_id", 1)],
+    ids=["one text of several prompts", "one prompt"],
+)
+def test_equal_answers_contradict_each_other_only_on_one_prompt(ids, count):
+    """Questions about images have one text and no truth that is read."""
+    rows = []
+    earned = []
+    for place in range(64):
+        text = f"What is shown in {place // 16}?"
+        completion = f"<answer>{place % 2}</answer>"
+        rows.append({"prompt": text, "completion": completion, ids: str(place // 4)})
+        earned.append(float(place % 2 == place // 4 % 2))
+    assert len(list(find_contradictions(judge_log(rows, earned)))) == count
 
 
 @pytest.mark.parametrize(("completion", "truth", "right", "why"), RIGHT_ROWS)

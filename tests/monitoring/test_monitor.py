@@ -619,6 +619,7 @@ def test_what_a_tool_replied_last_is_no_answer_behind_an_open_tag():
         ("(8 - 2) * 4", "8 * (5 - 2)", "solved"),  # both make 24
         ("He went home early.", "He left early for home.", "solved"),
         ("24", "42", "right answers"),
+        ("+1 555-123-4567", "555-123-4568", "right answers"),  # signs, and no sum
     ],
 )
 def test_truths_that_are_examples_do_not_say_what_is_right(truth, other, task):

@@ -197,6 +197,8 @@ def repeated_tag(
     has_tag = np.array(opened) != ""
     is_repeated = has_tag & [tag in str(text) for tag, text in pairs]
     for name in view.paid_names:
+        if view.declared_weights[name] < 0:  # a penalty of those that repeat it
+            continue
         scores = view.scores[name]
         is_scored = has_tag & ~np.isnan(scores)
         continued = is_scored & ~is_repeated
