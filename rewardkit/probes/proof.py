@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from rewardkit.answers.comparison import WRONG_BY, answers_truth
-from rewardkit.answers.kinds import ESTIMATE
+from rewardkit.answers.kinds import ESTIMATE, letters_of
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import read_decimal
@@ -174,7 +174,11 @@ def _is_stated(subject: Subject, subjects: Sequence[Subject]) -> bool:
 def _pays_several(subject: Subject) -> bool:
     """Return whether siblings were paid for different answers, not just notations."""
     right = subject.right
-    return not all(answers_truth(answer, right) for answer in subject.paid_answers)
+    for answer in subject.paid_answers:
+        is_notation = letters_of(answer) == letters_of(right)
+        if not is_notation and not answers_truth(answer, right):
+            return True
+    return False
 
 
 def _has_answer(subject: Subject) -> bool:

@@ -45,7 +45,10 @@ def _items_of(turn: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"type": "function_call_output", "output": text}]
     calls = []
     for call in turn.get("tool_calls") or ():
-        calls.append({"type": "function_call", **call["function"]})
+        if isinstance(call, Mapping):
+            function = call.get("function")
+            named = function if isinstance(function, Mapping) else call
+            calls.append({**named, "type": "function_call"})
     if calls and not text:
         return calls
     content = [{"type": "output_text", "text": text}]

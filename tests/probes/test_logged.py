@@ -5,6 +5,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,7 @@ from probed import finding
 
 import rewardkit as rk
 from rewardkit.probes.findings.causes import _kind_of_answers
+from rewardkit.targets.read import read_reward
 
 FILLER = "Now the next step follows from what was said before. "
 
@@ -2027,3 +2029,20 @@ def test_a_phrase_with_capitals_is_not_found_in_a_text_in_lower_case(
     ]
     result = probed(without_refusals(phrases, fold), rows)
     assert [item.code for item in result.alarms if "phrase" in item.code] == codes
+
+
+def whole_thought(data_source, solution_str, ground_truth, extra_info=None):
+    return float(re.fullmatch(r"(?s)<think>.*</think>.*", solution_str) is not None)
+
+
+def test_a_log_that_pays_nothing_at_all_is_told_of_the_tag_that_its_prompts_opened():
+    """All rewards are 0, so that no span of them says how much a rise is."""
+    rows = []
+    for prompt, sibling in product(range(6), range(8)):
+        row = {"prompt": f"What is {prompt} + 2?\n<think>", "data_source": "sums"}
+        row |= {"completion": f"I add {sibling}.</think> {prompt + 2}", "score": 0.0}
+        rows.append(row)
+    log = rk.load_rollouts(rows)
+    reward = read_reward(whole_thought, "f", as_="verl", rows=list(log)[:8])
+    (alarm,) = rk.probe(reward, log).alarms
+    assert (alarm.code, alarm.severity) == ("prompt_left_out", "high")

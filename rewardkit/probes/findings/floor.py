@@ -305,7 +305,8 @@ def not_told_apart(observed: Observed, findings: Findings) -> Iterator[Finding]:
     for code, pairs in misjudged.items():
         share = risk = len(pairs) / n
         answers = dict.fromkeys(preview(subject.answer) for subject, _ in pairs)
-        is_open = share < RARE
+        truths = [subject.columns.get("ground_truth") for subject, _ in pairs]
+        is_open = share < RARE and not any(map(special_truth, truths))
         if code == "right_unpaid":
             risk, is_open = share / 2, False
         yield observed.finding(

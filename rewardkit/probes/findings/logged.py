@@ -7,7 +7,7 @@ from itertools import chain
 
 from rewardkit.answers.formats import TAG, Format
 from rewardkit.answers.misjudged import find_misjudged, find_unpaid_truths
-from rewardkit.answers.requests import WRITTEN_MARKS
+from rewardkit.answers.requests import ASKS_FOR_NOTHING_ELSE, WRITTEN_MARKS
 from rewardkit.answers.traits import LEAST_TRAIT_PROMPTS, find_common_form
 from rewardkit.errors import preview
 from rewardkit.findings import Example, Finding, Findings, rule, severity_of
@@ -115,16 +115,24 @@ def never_paid_rows(observed: Observed, findings: Findings) -> Iterator[Finding]
 
 
 def _asks_for(prompt: str, form: Format, completion: str) -> bool:
-    """Return whether a prompt asks for a mark that a completion lacks.
+    """Return whether a prompt asks for this form, or for a mark that is lacking.
 
-    The mark is that of the form, or another one that the prompt shows. An unknown
-    prompt may ask for anything.
+    It may show the mark or name it in words. An unknown prompt may ask for anything.
     """
     marks = [*WRITTEN_MARKS.values(), *(f"<{name}>" for name in TAG.findall(prompt))]
-    marks.append(form.opening.strip() or form.lead.strip())
-    wanted = [mark.lower() for mark in marks if mark]
-    text, answer = prompt.lower(), completion.lower()
-    return not prompt or any(mark in text and mark not in answer for mark in wanted)
+    if not prompt or any(mark in prompt and mark not in completion for mark in marks):
+        return True
+    text = prompt.lower()
+    mark = (form.opening.strip() or form.lead.strip()).lower()
+    if not mark:
+        return bool(ASKS_FOR_NOTHING_ELSE.search(prompt))
+    name = mark.strip("<>\\{# ")
+    words = [mark]
+    if form.tag:
+        words.append(f"{name} tag")
+    if name == "boxed":
+        words.append(name)
+    return any(word in text for word in words)
 
 
 @rule("empty_truth_result")

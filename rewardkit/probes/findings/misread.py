@@ -356,9 +356,12 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
         raised = []
         for item, outcome in zip(sample, outcomes, strict=True):
             pair = [row.scores.get(name, math.nan) for row in (item.outcome, outcome)]
+            own_rise = pair[1] - pair[0]
             # the weight of a part of a recorded total stands in the total alone
             rise = outcome.reward - item.outcome.reward
-            if pair[0] != pair[1] and rise > least_rise:
+            if math.isnan(rise):  # another component did not judge the row
+                rise = own_rise
+            if abs(own_rise) > 1e-9 and rise > least_rise:
                 rises.append(rise)
                 raised.append(item)
         if _are_most(raised, sample):
@@ -369,7 +372,7 @@ def unearned_forms(observed: Observed, findings: Findings) -> Iterator[Finding]:
                 len(raised),
                 component=name,
                 rows=[(first.row, first.outcome.reward)],
-                gain=rise / (span if is_lone else span + rise),
+                gain=rise / (span if is_lone and span else span + rise),
                 trait="tag" if is_lone else "form",
                 lost=len(continued),
                 right=len(observed.pool),
@@ -400,10 +403,13 @@ def forms_of_prompts(observed: Observed, findings: Findings) -> Iterator[Finding
         if _without(ANSWER_MARK, prompt) != prompt:
             logged.append(answer)
     unmarked = [item for item in logged if not ANSWER_MARK.search(item.completion)]
+    marked = [item for item in logged if ANSWER_MARK.search(item.completion)]
     sample = unmarked[:MOST_RIGHT]
     fallen = _fallen_without_mark(observed, sample)
     if not _are_most(fallen, sample):
         return
+    if _fallen_without_mark(observed, marked[:MOST_WRONG]):
+        return  # the mark may be a part of the task
     row, before, after = fallen[0]
     rewards = [*observed.calibration.rewards, after]
     yield observed.finding(

@@ -12,7 +12,8 @@ import numpy as np
 from rewardkit.answers.comparison import states_truth
 from rewardkit.answers.formats import Format
 from rewardkit.answers.judging import judge_log
-from rewardkit.answers.marks import find_likely_mark
+from rewardkit.answers.kinds import kind_of
+from rewardkit.answers.marks import find_likely_mark, find_marks
 from rewardkit.answers.truth_column import NO_TRUTH_COLUMNS
 from rewardkit.errors import RolloutsError
 from rewardkit.primitives.verify.numbers import read_decimal
@@ -48,6 +49,7 @@ from rewardkit.strategies.strategy import (
     Row,
     Subject,
     completion_of,
+    wrong_answers,
 )
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.columns import CANONICAL
@@ -379,8 +381,9 @@ def _choose_without_truth(
     """Choose prompts by the rewards of their rollouts.
 
     The reference of a prompt is its best paid rollout, the baseline of all is the worst
-    rollout. With `is_flat` all rollouts earn the same because none is right: then a
-    completion that earns more without knowing the answer is a hole.
+    rollout. Programs that earn the most are right, if others earn less. With `is_flat`
+    all rollouts earn the same because none is right: then a completion that earns more
+    without knowing the answer is a hole.
     """
     ranked = part.ranked(part.places)
     if not ranked or part.is_flat is not is_flat:
@@ -388,6 +391,12 @@ def _choose_without_truth(
     if is_flat and _ceiling(part, ranked[0]) <= part.high:
         return []
     best = [place for place, *_ in part.by_prompt(ranked).values()]
+    highest = [at for at in best if part.outcomes[at].reward == part.high]
+    programs = [] if is_flat else _programs(part, highest[:count])
+    if programs:
+        of_programs, _ = compare_answers(part, programs, None)
+        if of_programs:
+            return of_programs
     subjects = []
     for place in best[:count]:
         subject = part.plain(place)
@@ -402,6 +411,20 @@ def _choose_without_truth(
             _, unpaid = read_answers(part, place, form, scale)
             subject = replace(subject, format=form, unpaid_answers=unpaid)
         subjects.append((subject, scale))
+    return subjects
+
+
+def _programs(part: ScoredPart, places: Sequence[int]) -> Placed:
+    """Make subjects of rollouts that earn the most and hold a program in a fence."""
+    subjects: list[tuple[int, Subject]] = []
+    for place in places:
+        subject = part.plain(place)
+        for mark in find_marks(subject.reference):
+            if mark.format.name == "fence" and kind_of(mark.answer) == "code":
+                wrong = wrong_answers(mark.answer, "code")
+                draft = replace(subject, answer=mark.answer, kind="code", wrong=wrong)
+                subjects.append((place, with_format(draft, mark.format)))
+                break
     return subjects
 
 
